@@ -3,16 +3,20 @@
 
 use crate::authorization_config::posted;
 use crate::config_file::{decode, read as read_file};
+use crate::static_manifests;
 use pintle_codec::{Strictness, yaml};
 use pintle_plugins::configuration::{Configuration, EventLimits, ImagePolicy, PodSecurity, check_node_selector};
 use pintle_reviews::ReviewVersion;
-use pintle_schema::Value;
+use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
+use pintle_types::config_policyconfig::v1::{
+    MutatingAdmissionPolicyConfiguration, ValidatingAdmissionPolicyConfiguration,
+};
 use pintle_types::config_resourcequota::v1::LimitedResource;
 use pintle_types::config_webhookadmission::v1::WebhookAdmission;
 use pintle_types::{config_eventratelimit, config_podtolerationrestriction, config_resourcequota};
 use pintle_webhook::{Backoff, Clients, Kubeconfig};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,17 +29,18 @@ const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 const IMAGE_POLICY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the file and the files that it names; relative paths are relative to its directory. `clients` makes the client of the
-/// image policy webhook.
+/// image policy webhook, and `enabled` tells which feature gates are on.
 ///
 /// # Errors
 /// A file cannot be read or has an invalid setting.
-pub fn read(path: &Path, clients: &Arc<Clients>) -> Result<Configuration, String> {
+pub fn read(path: &Path, clients: &Arc<Clients>, enabled: &dyn Fn(&str) -> bool) -> Result<Configuration, String> {
     let all: AdmissionConfiguration = decode(&read_file(path)?, &VERSIONS, "AdmissionConfiguration")
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let mut configuration = Configuration::default();
     for plugin in all.plugins {
         let name = plugin.name.clone();
-        take(&mut configuration, plugin, path, clients).map_err(|error| format!("plugin {name:?}: {error}"))?;
+        let taken = take(&mut configuration, plugin, path, clients, enabled);
+        taken.map_err(|error| format!("plugin {name:?}: {error}"))?;
     }
     Ok(configuration)
 }
@@ -45,6 +50,7 @@ fn take(
     plugin: AdmissionPluginConfiguration,
     beside: &Path,
     clients: &Arc<Clients>,
+    enabled: &dyn Fn(&str) -> bool,
 ) -> Result<(), String> {
     let said = match (plugin.configuration, plugin.path.as_str()) {
         (Some(said), _) => pintle_codec::json::to_vec(&said.0),
@@ -68,8 +74,21 @@ fn take(
             to.pod_security = PodSecurity::new(decode(&said, &versions, "PodSecurityConfiguration")?)?;
         }
         "ResourceQuota" if !said.is_empty() => to.limited_resources = limited_resources(&said)?,
-        "MutatingAdmissionWebhook" => to.webhooks.mutating = webhook_credentials(&said)?,
-        "ValidatingAdmissionWebhook" => to.webhooks.validating = webhook_credentials(&said)?,
+        "MutatingAdmissionWebhook" => {
+            (to.webhooks.mutating, to.manifests.mutating_webhooks) = webhooks(&said, enabled)?;
+        }
+        "ValidatingAdmissionWebhook" => {
+            (to.webhooks.validating, to.manifests.validating_webhooks) = webhooks(&said, enabled)?;
+        }
+        "MutatingAdmissionPolicy" => {
+            let read = |said: MutatingAdmissionPolicyConfiguration| said.static_manifests_dir;
+            to.manifests.mutating_policies = policies(&said, "MutatingAdmissionPolicyConfiguration", read, enabled)?;
+        }
+        "ValidatingAdmissionPolicy" => {
+            let read = |said: ValidatingAdmissionPolicyConfiguration| said.static_manifests_dir;
+            to.manifests.validating_policies =
+                policies(&said, "ValidatingAdmissionPolicyConfiguration", read, enabled)?;
+        }
         "ImagePolicyWebhook" => to.image_policy = Some(image_policy(&said, clients)?),
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
         name if !pintle_plugins::is_known(name) => return Err("it is unknown".to_owned()),
@@ -98,27 +117,39 @@ fn limited_resources(said: &[u8]) -> Result<Vec<LimitedResource>, String> {
     Ok(configuration.limited_resources)
 }
 
-/// The file with credentials for webhooks, if one is named.
-fn webhook_credentials(said: &[u8]) -> Result<Option<Kubeconfig>, String> {
+/// The directory of policies in files, if one is named.
+fn policies<T: ApiType>(
+    said: &[u8],
+    kind: &str,
+    directory: impl Fn(T) -> String,
+    enabled: &dyn Fn(&str) -> bool,
+) -> Result<Option<PathBuf>, String> {
+    match said.is_empty() {
+        true => Ok(None),
+        false => static_manifests::directory(&directory(decode(said, &VERSIONS[..1], kind)?), enabled),
+    }
+}
+
+/// The file with credentials for webhooks, and the directory of webhooks in files, if they are named.
+fn webhooks(said: &[u8], enabled: &dyn Fn(&str) -> bool) -> Result<(Option<Kubeconfig>, Option<PathBuf>), String> {
     if said.is_empty() {
-        return Ok(None);
+        return Ok((None, None));
     }
     let head = yaml::parse(said, Strictness::Ignore).map_err(|error| error.to_string())?.value;
     let kind =
         if head.str_at(&["kind"]) == "WebhookAdmission" { "WebhookAdmission" } else { "WebhookAdmissionConfiguration" };
     let versions = ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1alpha1"];
     let said: WebhookAdmission = decode(said, &versions, kind)?;
-    if !said.static_manifests_dir.is_empty() {
-        return Err("staticManifestsDir is not supported".to_owned());
-    }
     let path = Path::new(&said.kube_config_file);
-    if said.kube_config_file.is_empty() {
-        return Ok(None);
-    }
-    if !path.is_absolute() {
+    if !said.kube_config_file.is_empty() && !path.is_absolute() {
         return Err(format!("kubeConfigFile: Invalid value: {path:?}: must be an absolute file path"));
     }
-    Kubeconfig::read(path).map(Some).map_err(|error| error.to_string())
+    let directory = static_manifests::directory(&said.static_manifests_dir, enabled)?;
+    if said.kube_config_file.is_empty() {
+        return Ok((None, directory));
+    }
+    let credentials = Kubeconfig::read(path).map_err(|error| error.to_string())?;
+    Ok((Some(credentials), directory))
 }
 
 /// The webhook that reviews images. Its configuration may come without a kind.
@@ -180,9 +211,13 @@ mod tests {
         let all: AdmissionConfiguration = decode(text.as_bytes(), &VERSIONS, "AdmissionConfiguration")?;
         let mut configuration = Configuration::default();
         let mut plugins = all.plugins.into_iter();
-        plugins.try_for_each(|plugin| take(&mut configuration, plugin, Path::new("file"), &Arc::default()))?;
+        let take = |plugin| take(&mut configuration, plugin, Path::new("file"), &Arc::default(), &|gate| gate == GATE);
+        plugins.try_for_each(take)?;
         Ok(configuration)
     }
+
+    /// The one gate that is on.
+    const GATE: &str = "ManifestBasedAdmissionControlConfig";
 
     const HEAD: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n";
 
@@ -200,6 +235,42 @@ mod tests {
         assert_eq!(read.node_selectors.get("ns").map(String::as_str), Some(""));
         assert_eq!(read.limited_resources[0].match_contains, ["cpu"]);
         assert_eq!(read.tolerations.default[0].key, "a");
+    }
+
+    #[test]
+    fn directories_of_webhooks_and_policies() {
+        let directory = std::env::temp_dir();
+        let shown = directory.display();
+        let rows = [
+            ("MutatingAdmissionWebhook", "WebhookAdmissionConfiguration"),
+            ("ValidatingAdmissionWebhook", "WebhookAdmissionConfiguration"),
+            ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyConfiguration"),
+            ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyConfiguration"),
+        ];
+        let text = |(name, kind): (&str, &str), version: &str, directory: &str| {
+            format!(
+                "{HEAD}- name: {name}\n  configuration: {{apiVersion: {version}, kind: {kind}, staticManifestsDir: {directory}}}\n"
+            )
+        };
+        for (at, row) in rows.into_iter().enumerate() {
+            let read = read_text(&text(row, "apiserver.config.k8s.io/v1", &shown.to_string())).expect("settings");
+            let manifests = read.manifests;
+            let found = [
+                manifests.mutating_webhooks,
+                manifests.validating_webhooks,
+                manifests.mutating_policies,
+                manifests.validating_policies,
+            ];
+            let named: Vec<usize> = (0..4).filter(|at| found[*at].as_ref() == Some(&directory)).collect();
+            assert_eq!(named, [at], "{row:?}");
+            let relative = read_text(&text(row, "apiserver.config.k8s.io/v1", "some/folder")).expect_err("refused");
+            assert_eq!(relative, "staticManifestsDir: Invalid value: \"some/folder\": must be an absolute file path");
+            let missing = read_text(&text(row, "apiserver.config.k8s.io/v1", "/none/at/all")).expect_err("refused");
+            assert!(missing.contains("unable to read"), "{missing}");
+            assert!(read_text(&text(row, "apiserver.config.k8s.io/v2", "/")).is_err());
+        }
+        let off = static_manifests::directory("/", &|_| false).expect_err("refused");
+        assert!(off.starts_with("staticManifestsDir: Forbidden: ") && off.contains(GATE), "{off}");
     }
 
     #[test]

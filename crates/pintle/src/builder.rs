@@ -7,6 +7,7 @@
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::own_thread::OwnThread;
+use crate::static_manifests::ManifestPlugins;
 use crate::webhooks::Webhooks;
 use crate::{advertised, bootstrap, certs, flow_control, node_objects, rbac, service_accounts, sources};
 use pintle_aggregation::{ApiServices, DiscoveryCheck, ExtensionContent, PeerServers, PeerSettings};
@@ -58,6 +59,9 @@ pub enum StartError {
     /// A bootstrap object could not be written.
     #[error("the first objects could not be written: {0}")]
     Bootstrap(String),
+    /// The admission configurations in files cannot be used.
+    #[error("{0}")]
+    Manifests(String),
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
@@ -293,7 +297,7 @@ impl Builder {
         if let Some(file) = self.authorization.file.take() {
             file.follow(&authorizer, built_in)?;
         }
-        let admission = self.admission(&authorizer, &roles);
+        let (admission, manifest_plugins) = self.admission(&authorizer, &roles);
         let mut opened = self.generic.open(admission, authorizer).await?;
         let registry = opened.registry.clone();
         self.webhooks.services.set(Arc::downgrade(&registry), self.aggregation.routing);
@@ -332,6 +336,11 @@ impl Builder {
             identity_lease.report_storage_versions().await
         };
         announced.await.map_err(|status| StartError::Bootstrap(status.message))?;
+        // The first objects are not asked about: they could not be written without each other.
+        let followed = manifest_plugins.follow().map_err(StartError::Manifests)?;
+        if !followed.is_empty() {
+            opened.builder.metrics.add_source(move |out| sources::manifests(&followed, out));
+        }
         let tokens = service_accounts::tokens(self.authentication.service_account_tokens, registry.clone());
         let tokens = Arc::new(tokens.map_err(io::Error::other)?);
         let builder = &mut opened.builder;
@@ -416,8 +425,8 @@ impl Builder {
         BuiltIn { nodes, roles: roles.clone(), policies: self.authorization.policies.clone() }
     }
 
-    /// The built-in admission plugins.
-    fn admission(&mut self, authorizer: &AuthorizerUnion, roles: &Arc<Rbac>) -> AdmissionChain {
+    /// The built-in admission plugins, and those that take configurations from files.
+    fn admission(&mut self, authorizer: &AuthorizerUnion, roles: &Arc<Rbac>) -> (AdmissionChain, ManifestPlugins) {
         let AdmissionOptions { enabled, disabled, mut configuration } = std::mem::take(&mut self.admission);
         configuration.pod_security.emulated_minor = Some(self.runtime_config.version.emulated_minor);
         let pod_security = configuration.pod_security.counts.clone();
@@ -432,13 +441,20 @@ impl Builder {
         self.generic.metrics.add_source(move |out| sources::conditions(&counted, out));
         let [mutating_webhooks, validating_webhooks] =
             self.webhooks.plugins(authorizer, &configuration, &self.generic.metrics, &conditions);
-        let late: Vec<Arc<dyn AdmissionPlugin>> = vec![
-            Arc::new(MutatingPolicies::new(authorizer.clone(), mutating, conditions.clone())),
-            mutating_webhooks,
-            Arc::new(ValidatingPolicies::new(authorizer.clone(), validating, conditions)),
-            validating_webhooks,
-        ];
-        pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration, late)
+        let mutating_policies = Arc::new(MutatingPolicies::new(authorizer.clone(), mutating, conditions.clone()));
+        let validating_policies = Arc::new(ValidatingPolicies::new(authorizer.clone(), validating, conditions));
+        let plugins = ManifestPlugins {
+            mutating_webhooks: mutating_webhooks.clone(),
+            validating_webhooks: validating_webhooks.clone(),
+            mutating_policies: mutating_policies.clone(),
+            validating_policies: validating_policies.clone(),
+            directories: std::mem::take(&mut configuration.manifests),
+            disabled: disabled.clone(),
+            gate: self.generic.feature_gate.clone(),
+        };
+        let late: Vec<Arc<dyn AdmissionPlugin>> =
+            vec![mutating_policies, mutating_webhooks, validating_policies, validating_webhooks];
+        (pintle_plugins::chain(authorizer, roles.clone(), &enabled, &disabled, configuration, late), plugins)
     }
 }
 

@@ -24,6 +24,7 @@ mod rbac;
 mod repair;
 mod service_accounts;
 mod sources;
+mod static_manifests;
 mod storage_versions;
 mod test_server;
 mod token_tracking;

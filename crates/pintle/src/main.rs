@@ -208,7 +208,7 @@ fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, cer
     let plugins = &config.admission_plugins;
     builder.admission.enabled = plugins.enabled.iter().cloned().collect();
     builder.admission.disabled = plugins.disabled.iter().cloned().collect();
-    builder.admission.configuration = plugins.configuration(&clients)?;
+    builder.admission.configuration = plugins.configuration(&clients, &|gate| config.feature_gates.enabled(gate))?;
     builder.generic.auditor = audit::auditor(&config.audit, &clients)?;
     if let Some(path) = config.tracing_config_file.as_deref() {
         let (tracer, render) = trace_export::start(&TraceConfig::read(path)?);

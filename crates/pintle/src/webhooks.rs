@@ -8,7 +8,6 @@ use pintle_auth::AuthorizerUnion;
 use pintle_endpoints::metrics::Metrics;
 use pintle_expressions::ConditionMetrics;
 use pintle_plugins::configuration::Configuration;
-use pintle_registry::AdmissionPlugin;
 use pintle_webhook::{Client, Clients, Kubeconfig, SharedClient};
 use std::path::Path;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ impl Webhooks {
         configuration: &Configuration,
         metrics: &Metrics,
         conditions: &Arc<ConditionMetrics>,
-    ) -> [Arc<dyn AdmissionPlugin>; 2] {
+    ) -> [Arc<AdmissionWebhooks>; 2] {
         let counted: Arc<WebhookMetrics> = Arc::default();
         let parts = Parts {
             clients: self.clients.clone(),

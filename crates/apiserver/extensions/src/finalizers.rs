@@ -53,7 +53,8 @@ mod tests {
             let object = |names: &Value| value!({"metadata": {"finalizers": (names.clone())}});
             let (new, old) = (object(&new), old.as_ref().map(object));
             let mut warnings = Vec::new();
-            warn(&Written { object: &new, old: old.as_ref(), subresource }, &mut warnings);
+            let written = Written { object: &new, old: old.as_ref(), subresource, enabled: &|_| false };
+            warn(&written, &mut warnings);
             assert_eq!(warnings, expected, "{new:?}");
         }
     }

@@ -275,7 +275,7 @@ impl<'a> Creation<'a> {
             warnings.truncate(warned);
         }
         options.context.spent(Step::Validation, started);
-        warn(target, object, None, "", warnings);
+        warn(target, object, None, "", registry.environment.as_ref(), warnings);
         if let Some(change) = self.change {
             change.authorize_create().get().await?;
         }

@@ -223,10 +223,12 @@ pub(crate) fn warn(
     object: &Value,
     old: Option<&Value>,
     subresource: &str,
+    environment: &dyn Environment,
     warnings: &mut Vec<String>,
 ) {
     if let Some(warn) = target.stored.hub.warn {
-        warn(&Written { object, old, subresource }, warnings);
+        let enabled = |gate: &str| environment.feature_enabled(gate);
+        warn(&Written { object, old, subresource, enabled: &enabled }, warnings);
     }
 }
 

@@ -371,7 +371,8 @@ impl Attempt<'_> {
             }
             options.context.spent(Step::Validation, started);
         }
-        warn(target, compared.new_object(), Some(old), subresource, warnings);
+        let outside = registry.environment.as_ref();
+        warn(target, compared.new_object(), Some(old), subresource, outside, warnings);
         match &options.admission {
             AdmissionMode::Asked => registry.admission.validate(&request, compared.new_object(), warnings).await?,
             AdmissionMode::Done => {}

@@ -80,6 +80,8 @@ pub struct Written<'a> {
     pub old: Option<&'a Value>,
     /// "" for the object itself.
     pub subresource: &'a str,
+    /// Whether a feature gate is on.
+    pub enabled: &'a dyn Fn(&str) -> bool,
 }
 
 impl<'a> Written<'a> {
@@ -449,9 +451,9 @@ impl Resource {
             schema: Ref::Static(T::schema),
             served: Served::ByDefault,
             introduced: 0,
+            removed: 0,
             storage: None,
             subresources: Vec::new(),
-            removed: 0,
             selectable: Vec::new(),
             selector_refusal: Str::default(),
             unserved: Vec::new(),
@@ -526,11 +528,6 @@ impl Resource {
         self.storage.as_ref().map_or(&self.schema, |storage| &storage.schema)
     }
 
-    /// As in `apiVersion`.
-    pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
-    }
-
     /// How objects are kept that are in their own version and stored nowhere.
     pub fn own_form(&self) -> Storage {
         Storage {
@@ -544,6 +541,11 @@ impl Resource {
             default_after_conversion: false,
             kept_as: None,
         }
+    }
+
+    /// As in `apiVersion`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// `pods`, `deployments.apps`: how messages name the resource.

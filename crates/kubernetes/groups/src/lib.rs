@@ -38,6 +38,7 @@ mod storagemigration;
 #[cfg(test)]
 mod tests;
 
+pub use admissionregistration::rules::{MANIFESTS_GATE, STATIC_SUFFIX};
 pub use apiextensions::CLEANUP_FINALIZER;
 pub use core::internal;
 pub use core::qos::class as qos_class;

@@ -10,6 +10,7 @@ use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
 use pintle_types::config_resourcequota::v1::LimitedResource;
 use pintle_webhook::Kubeconfig;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Files with the credentials for webhooks.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,15 @@ pub struct WebhookCredentials {
     pub mutating: Option<Kubeconfig>,
     /// For validating webhooks.
     pub validating: Option<Kubeconfig>,
+}
+
+/// The directories of configurations that plugins take from files, besides those of the API.
+#[derive(Clone, Debug, Default)]
+pub struct ManifestDirectories {
+    pub mutating_webhooks: Option<PathBuf>,
+    pub validating_webhooks: Option<PathBuf>,
+    pub mutating_policies: Option<PathBuf>,
+    pub validating_policies: Option<PathBuf>,
 }
 
 /// Settings of plugins; the default is kube-apiserver's behaviour without settings.
@@ -37,6 +47,8 @@ pub struct Configuration {
     pub limited_resources: Vec<LimitedResource>,
     /// `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`: credentials for webhooks.
     pub webhooks: WebhookCredentials,
+    /// The plugins of webhooks and policies: `staticManifestsDir`.
+    pub manifests: ManifestDirectories,
     /// `PodTolerationRestriction`: the defaults for namespaces without annotations.
     pub tolerations: tolerations::Configuration,
 }

@@ -127,6 +127,12 @@ impl MutatingPolicies {
         let source = Source::new("mutatingadmissionpolicies", "mutatingadmissionpolicybindings", Mutating::compile);
         MutatingPolicies { source, authorizer, checks, conditions }
     }
+
+    /// Replaces the policies of files and their bindings, which are complete and valid. They apply to every request that begins
+    /// afterwards.
+    pub fn set_files(&self, policies: &[Value], bindings: &[Value]) {
+        self.source.set_files(policies, bindings);
+    }
 }
 
 /// A request that policies change.
@@ -469,10 +475,7 @@ impl AdmissionPlugin for MutatingPolicies {
     }
 
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
-        phase == Phase::Mutate
-            && request.operation != Operation::Delete
-            && !crate::is_exempt(request)
-            && !self.source.is_empty(request.registry)
+        phase == Phase::Mutate && request.operation != Operation::Delete && !self.source.is_empty(request)
     }
 
     fn mutate<'a>(
@@ -481,7 +484,7 @@ impl AdmissionPlugin for MutatingPolicies {
         object: &'a mut Value,
         _: &'a mut Vec<String>,
     ) -> Admitted<'a> {
-        let snapshot = self.source.snapshot(request.registry);
+        let snapshot = self.source.snapshot(request);
         let matched = snapshot.matching(request, Some(object));
         if matched.is_empty() {
             return MaybeReady::Ready(Ok(()));

@@ -255,13 +255,19 @@ impl ValidatingPolicies {
         ValidatingPolicies { source, authorizer, checks, conditions }
     }
 
+    /// Replaces the policies of files and their bindings, which are complete and valid. They apply to every request that begins
+    /// afterwards.
+    pub fn set_files(&self, policies: &[Value], bindings: &[Value]) {
+        self.source.set_files(policies, bindings);
+    }
+
     fn ask<'a>(
         &'a self,
         request: &'a AdmissionRequest<'a>,
         object: Option<&'a Value>,
         warnings: Option<&'a mut Vec<String>>,
     ) -> Admitted<'a> {
-        let snapshot = self.source.snapshot(request.registry);
+        let snapshot = self.source.snapshot(request);
         let matched = snapshot.matching(request, object);
         if matched.is_empty() {
             return MaybeReady::Ready(Ok(()));
@@ -307,7 +313,7 @@ impl Dispatch<'_> {
         let mut versions = Versions::new(self.request, self.object);
         for (at, resource) in matched {
             let Some(hook) = snapshot.hooks.get(at) else { continue };
-            let BoundPolicy { policy, bindings } = hook;
+            let BoundPolicy { policy, bindings } = &**hook;
             let params = policy.param_kind.as_ref().map(|kind| kind.source(self.request.registry)).transpose();
             let (resource, params) = match (resource, params) {
                 (Err(status), _) => {
@@ -510,7 +516,7 @@ impl AdmissionPlugin for ValidatingPolicies {
     }
 
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
-        phase == Phase::Validate && !crate::is_exempt(request) && !self.source.is_empty(request.registry)
+        phase == Phase::Validate && !self.source.is_empty(request)
     }
 
     fn validate<'a>(

@@ -1,6 +1,7 @@
 //! Admission webhooks: the plugins `MutatingAdmissionWebhook` and `ValidatingAdmissionWebhook`. Guarantees that a configuration
 //! applies to every request that begins after its write was acknowledged, and that a request that no webhook matches never
-//! waits. Must never call a webhook for webhook configurations or admission policies: a bad one could not be removed.
+//! waits. Must never call a webhook of a stored configuration for webhook configurations or admission policies: a bad one could
+//! not be removed. Webhooks of configurations in files are called for these, too.
 
 mod annotations;
 mod dispatch;
@@ -109,15 +110,23 @@ impl AdmissionWebhooks {
         }
     }
 
+    /// Replaces the configurations in files, which are complete and valid, in the order in which they are called. They apply to
+    /// every request that begins afterwards.
+    pub fn set_files(&self, configurations: &[Value]) {
+        self.source.set_files(configurations);
+    }
+
     /// The webhooks in force, if one may match the request.
     fn concerned(&self, request: &AdmissionRequest<'_>) -> Option<Arc<Snapshot>> {
-        let snapshot = self.source.snapshot(request.registry)?;
-        let may_match = snapshot.may_match(request) && !is_exempt(request);
-        may_match.then_some(snapshot)
+        let mut snapshot = self.source.snapshot(request.registry)?;
+        if is_exempt(request) {
+            snapshot = self.source.of_files()?;
+        }
+        snapshot.may_match(request).then_some(snapshot)
     }
 }
 
-/// Whether the request is about webhook configurations or admission policies.
+/// Whether the request is about webhook configurations or admission policies, for which stored webhooks are not called.
 fn is_exempt(request: &AdmissionRequest<'_>) -> bool {
     const EXEMPT: [&str; 6] = [
         "mutatingadmissionpolicies",

@@ -63,12 +63,17 @@ impl Plugins {
         )
     }
 
-    /// The configuration of the plugins from the flags and the file. `clients` makes the client of the image policy webhook.
+    /// The configuration of the plugins from the flags and the file. `clients` makes the client of the image policy webhook, and
+    /// `enabled` tells which feature gates are on.
     ///
     /// # Errors
     /// The file cannot be read, or a plugin's required setting is missing.
-    pub fn configuration(&self, clients: &Arc<Clients>) -> Result<Configuration, String> {
-        let read = self.config_file.as_deref().map(|path| admission_config::read(path, clients));
+    pub fn configuration(
+        &self,
+        clients: &Arc<Clients>,
+        enabled: &dyn Fn(&str) -> bool,
+    ) -> Result<Configuration, String> {
+        let read = self.config_file.as_deref().map(|path| admission_config::read(path, clients, enabled));
         let mut configuration = read.transpose()?.unwrap_or_default();
         configuration.toleration_seconds = self.toleration_seconds;
         let needs = [
@@ -88,8 +93,8 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
     Flag::new(
         "admission-control-config-file",
         |c| &mut c.admission_plugins.config_file,
-        "File with the configuration of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, ResourceQuota, \
-         PodTolerationRestriction.",
+        "File with the configuration of admission plugins: EventRateLimit, ImagePolicyWebhook, PodNodeSelector, PodSecurity, \
+         PodTolerationRestriction, ResourceQuota, and those of webhooks and policies.",
     ),
     Flag::new(
         "default-not-ready-toleration-seconds",

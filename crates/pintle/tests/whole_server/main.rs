@@ -47,6 +47,7 @@ mod legacy_tokens;
 mod limits;
 mod lists;
 mod logs;
+mod manifests;
 mod mapped_addresses;
 mod namespaces;
 mod nodes;

@@ -11,9 +11,19 @@ use pintle_types::node::v1::RuntimeClass;
 use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass};
 
 fn warned(schema: &'static Struct, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+    warned_with(&|_| false, schema, object, old, subresource)
+}
+
+fn warned_with(
+    enabled: &dyn Fn(&str) -> bool,
+    schema: &'static Struct,
+    object: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(warn) = resource_for(schema).warn {
-        warn(&Written { object, old, subresource }, &mut warnings);
+        warn(&Written { object, old, subresource, enabled }, &mut warnings);
     }
     warnings
 }
@@ -229,6 +239,8 @@ fn quotas_accounts_and_policies() {
         reported[0].starts_with("metadata.name: names ending with \".static.k8s.io\" are reserved"),
         "{reported:?}"
     );
+    let is_on = |gate: &str| gate == "ManifestBasedAdmissionControlConfig";
+    assert_eq!(warned_with(&is_on, ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), ""), [""; 0]);
 }
 
 #[test]

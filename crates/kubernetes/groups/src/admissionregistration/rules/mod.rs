@@ -13,7 +13,7 @@ use crate::rules::warnings::Written;
 use pintle_schema::ApiType;
 use pintle_types::admissionregistration::{v1, v1beta1};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{CustomRule, Group, KindRules, Step, When};
+use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, When};
 
 /// The group's kinds whose steps are not the usual ones, and its rules for the first version.
 pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES_OF_V1 };
@@ -21,25 +21,45 @@ pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES_OF_V1 };
 /// The same rules for the version that some kinds are stored in.
 pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, custom_rules: RULES_OF_V1BETA1 };
 
-/// The suffix of names of objects that are read from files.
-const STATIC: &str = ".static.k8s.io";
+/// The suffix of the names of objects that are read from files.
+pub const STATIC_SUFFIX: &str = ".static.k8s.io";
 
-/// Warns of a name that is reserved for configurations in files.
+/// The feature gate of objects that are read from files.
+pub const MANIFESTS_GATE: &str = "ManifestBasedAdmissionControlConfig";
+
+/// Warns of a name that is reserved for configurations in files, unless it is refused.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     // Metadata has the same path in every object.
     let metadata = written.view::<v1::ValidatingAdmissionPolicy>().field(v1::ValidatingAdmissionPolicy::METADATA);
-    if written.subresource.is_empty() && metadata.field(ObjectMeta::NAME).as_str().ends_with(STATIC) {
-        warnings.push(format!(
-            "metadata.name: names ending with {STATIC:?} are reserved for static manifest-based configurations and \
-             cannot be managed via the API"
-        ));
+    let is_reserved = metadata.field(ObjectMeta::NAME).as_str().ends_with(STATIC_SUFFIX);
+    if written.subresource.is_empty() && is_reserved && !(written.enabled)(MANIFESTS_GATE) {
+        warnings.push(format!("metadata.name: {}", reserved()));
     }
 }
+
+fn reserved() -> String {
+    format!(
+        "names ending with {STATIC_SUFFIX:?} are reserved for static manifest-based configurations and cannot be managed \
+         via the API"
+    )
+}
+
+/// Refuses a new object with a name that is reserved for configurations in files.
+fn name_is_free(policy: At<'_, v1::ValidatingAdmissionPolicy>, cx: &mut ValidationContext<'_>) {
+    // Metadata has the same path in every object.
+    let metadata = policy.path.to(v1::ValidatingAdmissionPolicy::METADATA);
+    let name = policy.new.field(v1::ValidatingAdmissionPolicy::METADATA).field(ObjectMeta::NAME).as_str();
+    if cx.enabled(MANIFESTS_GATE) && name.ends_with(STATIC_SUFFIX) {
+        cx.errors.invalid(metadata.to(ObjectMeta::NAME), name, reserved());
+    }
+}
+
+const NAME_IS_FREE: Step = Step::Rule(|object, cx| name_is_free(object.typed(), cx));
 
 /// Finalizers need no domain.
 const fn plain(of: fn() -> &'static pintle_schema::Struct) -> KindRules {
     KindRules {
-        create: &[Step::PlainMetadata, Step::Rules],
+        create: &[Step::PlainMetadata, Step::Rules, NAME_IS_FREE],
         update: &[Step::PlainMetadata, Step::Rules],
         parts: &[("status", &[Step::Rules])],
         of,

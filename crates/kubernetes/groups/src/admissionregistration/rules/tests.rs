@@ -55,6 +55,28 @@ fn webhooks_are_reached_in_one_way() {
 }
 
 #[test]
+fn names_of_configurations_in_files_are_reserved() {
+    let named = |name: &str, operation: Operation, gate: bool| {
+        let spec = value!({"policyName": "p", "validationActions": ["Deny"]});
+        let request = Request {
+            api_version: "admissionregistration.k8s.io/v1",
+            namespaced: false,
+            enabled: &|name| gate && name == super::MANIFESTS_GATE,
+            ..Request::new(operation)
+        };
+        let object = value!({"metadata": {"name": (name), "resourceVersion": "1"}, "spec": spec});
+        let old = (operation == Operation::Update).then_some(&object);
+        validate_as(v1::ValidatingAdmissionPolicyBinding::schema(), &object, old, request)
+    };
+    let refused = "metadata.name: Invalid value: \"a.static.k8s.io\": names ending with \".static.k8s.io\" are reserved for \
+                   static manifest-based configurations and cannot be managed via the API";
+    assert_eq!(named("a.static.k8s.io", Operation::Create, true), [refused]);
+    assert_eq!(named("a.static.k8s.io", Operation::Create, false), [""; 0]);
+    assert_eq!(named("a.static.k8s.io", Operation::Update, true), [""; 0]);
+    assert_eq!(named("static.k8s.io", Operation::Create, true), [""; 0]);
+}
+
+#[test]
 fn no_resource_includes_another() {
     let of = |resources: Value| webhook(value!({"url": "https://h"}), resources);
     assert_eq!(of(value!(["*", "pods/status"])), [""; 0]);

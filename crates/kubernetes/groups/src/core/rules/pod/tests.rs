@@ -375,7 +375,7 @@ fn what_does_nothing_is_warned_of() {
     object.set_at(&["spec", "topologySpreadConstraints"], value!([{"maxSkew": 1, "topologyKey": "z"}]));
     let reported = |old: Option<&Value>| {
         let mut warnings = Vec::new();
-        let written = crate::rules::warnings::Written { object: &object, old, subresource: "" };
+        let written = crate::rules::warnings::Written { object: &object, old, subresource: "", enabled: &|_| false };
         resource_for(Pod::schema()).warn.expect("pods have warnings")(&written, &mut warnings);
         warnings
     };
