@@ -8,7 +8,7 @@ use pintle_auth::AuthorizerUnion;
 use pintle_endpoints::metrics::Metrics;
 use pintle_expressions::ConditionMetrics;
 use pintle_plugins::configuration::Configuration;
-use pintle_webhook::{Client, Clients, Kubeconfig, SharedClient};
+use pintle_webhook::{Client, Clients, Kubeconfig, ServiceResolver, SharedClient};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -29,6 +29,12 @@ impl Default for Webhooks {
 }
 
 impl Webhooks {
+    /// Has references to services of webhooks resolved by this resolver first. Services that it does not know are looked for in the
+    /// cluster. Only the first call has an effect.
+    pub fn resolve_by(&self, resolver: Arc<dyn ServiceResolver>) {
+        self.services.set_first(resolver);
+    }
+
     /// The plugins that call admission webhooks.
     pub(crate) fn plugins(
         &self,

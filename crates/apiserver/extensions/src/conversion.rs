@@ -107,8 +107,8 @@ impl ConversionWebhook {
             _ => None,
         });
         let settings = Settings {
+            tls: TlsSettings { ca_pem, http2: address.allows_http2(), ..TlsSettings::default() },
             address,
-            tls: TlsSettings { ca_pem, ..TlsSettings::default() },
             credentials: Credentials::default(),
             user_agent: USER_AGENT.to_owned(),
         };

@@ -16,6 +16,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::client::{Client, Inner, Target};
+use crate::connect::resolved;
 use crate::error::{CallError, SetupError, TransportError};
 use crate::response::{WebhookResponse, asks_to_wait, interpret};
 
@@ -186,7 +187,11 @@ impl Inner {
         deadline: Instant,
     ) -> Result<Received, ExchangeError> {
         match &self.target {
-            Target::Network(transport) => {
+            Target::Network(transport, service) => {
+                let at = resolved(request.uri(), service.as_ref());
+                let mut request = request;
+                // The header Host stays that of the service.
+                *request.uri_mut() = at.map_err(|error| ExchangeError::Transport(TransportError::Connect(error)))?;
                 let response = timeout_at(deadline, transport.http.request(request.map(Full::new))).await;
                 let response = response.map_err(|_| ExchangeError::Transport(TransportError::DeadlineExceeded))?;
                 let response = response.map_err(|error| ExchangeError::Transport(error.into()))?;

@@ -16,7 +16,9 @@ use http_body_util::Full;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
-use crate::connect::{Address, Connector, ResolveError, ServiceReference, ServiceResolver, port_of, service_host};
+use crate::connect::{
+    Address, Connector, ResolveError, ResolvedService, ServiceReference, ServiceResolver, port_of, service_host,
+};
 use crate::error::SetupError;
 use crate::in_process::{self, InProcess};
 use crate::kubeconfig::Credentials;
@@ -63,7 +65,7 @@ struct TransportKey {
     tls: TlsSettings,
 }
 
-/// The kept connections to one server.
+/// The kept connections to one server, or to the endpoints of one service.
 pub(crate) struct Transport {
     pub(crate) http: legacy::Client<Connector, Full<Bytes>>,
 }
@@ -151,7 +153,10 @@ impl Clients {
                 let webhook = registered.get(name).ok_or_else(|| SetupError::NotRegistered(name.to_owned()))?;
                 Target::InProcess(webhook.clone())
             }
-            None => Target::Network(self.transport(&uri, service, tls)?),
+            None => {
+                let transport = self.transport(&uri, service.as_ref(), tls)?;
+                Target::Network(transport, service.map(|service| (service, Arc::clone(&self.services))))
+            }
         };
         let authorization = Authorization::new(&credentials)?;
         let inner = Inner { target, uri, user_agent, authorization, stats: self.stats.clone() };
@@ -162,25 +167,21 @@ impl Clients {
     fn transport(
         &self,
         uri: &Uri,
-        service: Option<ServiceReference>,
+        service: Option<&ServiceReference>,
         tls: TlsSettings,
     ) -> Result<Arc<Transport>, SetupError> {
         let key = TransportKey {
             scheme: uri.scheme_str().unwrap_or_default().to_owned(),
             host: uri.host().unwrap_or_default().to_owned(),
             port: port_of(uri),
-            service: service.as_ref().map(|service| (service.namespace.clone(), service.name.clone())),
+            service: service.map(|service| (service.namespace.clone(), service.name.clone())),
             tls,
         };
         let mut transports = self.transports.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(transport) = transports.get(&key).and_then(Weak::upgrade) {
             return Ok(transport);
         }
-        let connector = Connector {
-            tls: Arc::new(key.tls.config()?),
-            server_name: key.tls.server_name.clone(),
-            service: service.map(|service| (Arc::new(service), Arc::clone(&self.services))),
-        };
+        let connector = Connector { tls: Arc::new(key.tls.config()?), server_name: key.tls.server_name.clone() };
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_TIMEOUT)
             .pool_max_idle_per_host(MAX_IDLE)
@@ -239,7 +240,8 @@ pub(crate) struct Inner {
 }
 
 pub(crate) enum Target {
-    Network(Arc<Transport>),
+    /// The connections, and the service whose endpoints they lead to, if it is one.
+    Network(Arc<Transport>, Option<ResolvedService>),
     InProcess(InProcess),
 }
 

@@ -1,11 +1,11 @@
 //! Connections to webhooks: names become addresses, services go through a resolver, TLS follows.
 //! Guarantees that connecting and the handshake have an end, and errors with the texts of Go's dialer.
-//! Must never connect to the host of a service reference without asking the resolver.
+//! Must never connect to the host of a service reference: its calls are sent to what the resolver names.
 
 use std::fmt;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +50,21 @@ pub struct ServiceReference {
     pub path: String,
 }
 
-/// Finds the address of a service.
+impl Address {
+    /// Whether HTTP/2 may be spoken with an admission or conversion webhook. kube-apiserver does so only with one on its own machine:
+    /// concurrent calls on several connections reach several endpoints.
+    pub fn allows_http2(&self) -> bool {
+        let Address::Url(url) = self else { return false };
+        let Ok(uri) = url.parse::<Uri>() else { return false };
+        let host = host_of(&uri);
+        host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    }
+}
+
+/// A resolver, and the service that it resolves.
+pub(crate) type ResolvedService = (ServiceReference, Arc<dyn ServiceResolver>);
+
+/// Finds the address of a service. It is asked for each call, so that calls spread over the endpoints.
 pub trait ServiceResolver: Send + Sync {
     /// The host and port to connect to.
     ///
@@ -119,8 +133,6 @@ impl Answered {
 pub(crate) struct Connector {
     pub tls: Arc<ClientConfig>,
     pub server_name: Option<String>,
-    /// The service that the resolver resolves.
-    pub service: Option<(Arc<ServiceReference>, Arc<dyn ServiceResolver>)>,
 }
 
 /// The host of a URL, IPv6 without brackets.
@@ -145,19 +157,30 @@ pub(crate) fn service_host(service: &ServiceReference) -> String {
     format!("{}.{}.svc", service.name, service.namespace)
 }
 
+/// The URL at which a call is sent: that of an endpoint, if it names the service.
+///
+/// # Errors
+/// The service has no address.
+pub(crate) fn resolved(uri: &Uri, service: Option<&ResolvedService>) -> Result<Uri, ConnectError> {
+    let Some((service, resolver)) = service else { return Ok(uri.clone()) };
+    if port_of(uri) != service.port || host_of(uri) != service_host(service) {
+        return Ok(uri.clone());
+    }
+    let found = resolver.resolve(&service.namespace, &service.name, service.port);
+    let (host, port) = found.map_err(ConnectError::Resolve)?;
+    let host = if host.contains(':') { format!("[{host}]") } else { host };
+    let mut parts = uri.clone().into_parts();
+    let unusable = |_| ConnectError::Lookup(host.clone());
+    parts.authority = Some(format!("{host}:{port}").parse().map_err(unusable)?);
+    Uri::from_parts(parts).map_err(|_| ConnectError::Lookup(host))
+}
+
 impl Connector {
     pub(crate) async fn connect(self, uri: Uri) -> Result<TokioIo<Stream>, ConnectError> {
         let (host, port) = (host_of(&uri), port_of(&uri));
-        let tcp = match &self.service {
-            Some((service, resolver)) if port == service.port && host == service_host(service) => {
-                let (host, port) =
-                    resolver.resolve(&service.namespace, &service.name, service.port).map_err(ConnectError::Resolve)?;
-                dial(&host, port).await?
-            }
-            _ => match invalid_port(&uri) {
-                Some(port) => return Err(ConnectError::Port(port.to_owned())),
-                None => dial(host, port).await?,
-            },
+        let tcp = match invalid_port(&uri) {
+            Some(port) => return Err(ConnectError::Port(port.to_owned())),
+            None => dial(host, port).await?,
         };
         let ends = tcp.local_addr().and_then(|local| Ok(AddressPair { local, peer: tcp.peer_addr()? })).ok();
         if uri.scheme_str() == Some("http") {

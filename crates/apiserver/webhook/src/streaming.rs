@@ -52,7 +52,7 @@ impl StreamingClient {
     pub fn new(tls: &TlsSettings) -> Result<StreamingClient, SetupError> {
         let connector = |tls: &TlsSettings| {
             let config = Arc::new(tls.config()?);
-            Ok(Connector { tls: config, server_name: tls.server_name.clone(), service: None })
+            Ok(Connector { tls: config, server_name: tls.server_name.clone() })
         };
         let pooled = legacy::Client::builder(TokioExecutor::new())
             .pool_idle_timeout(IDLE_TIMEOUT)

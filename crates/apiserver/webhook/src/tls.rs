@@ -9,6 +9,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 
+#[cfg(doc)]
+use crate::connect::Address;
 use crate::error::SetupError;
 use crate::verify::Verifier;
 
@@ -23,8 +25,8 @@ pub struct TlsSettings {
     pub server_name: Option<String>,
     /// Takes any certificate.
     pub insecure: bool,
-    /// Whether HTTP/2 is offered. kube-apiserver calls admission and conversion webhooks by HTTP/1.1 only, so that
-    /// concurrent calls are spread over the endpoints of a service.
+    /// Whether HTTP/2 is offered, as it is to admission and conversion webhooks where [`Address::allows_http2`] says so. HTTP/1.1
+    /// uses a connection for each concurrent call.
     pub http2: bool,
 }
 

@@ -18,12 +18,15 @@ use rustls::crypto::ring;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::sync::Barrier;
 use tokio_rustls::TlsAcceptor;
 
 /// The behaviour of a server after it has read a request.
 #[derive(Clone)]
 enum Behaviour {
     Answer(String),
+    /// The answer, when as many requests are there as the barrier is for.
+    Together(String, Arc<Barrier>),
     Hang,
     Close,
     Endless,
@@ -42,7 +45,8 @@ fn ok(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
+/// A certificate for these names, and a server's configuration with it.
+fn certified(names: &[&str], is_ca: bool) -> (ServerConfig, Vec<u8>) {
     let key = KeyPair::generate().expect("a key");
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let mut params = CertificateParams::new(names).expect("names");
@@ -56,6 +60,15 @@ async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
         .with_no_client_auth()
         .with_single_cert(vec![cert.der().clone()], PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der())))
         .expect("a configuration");
+    (config, cert.pem().into_bytes())
+}
+
+async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
+    let (config, ca_pem) = certified(names, is_ca);
+    serve_with(config, ca_pem, behaviour).await
+}
+
+async fn serve_with(config: ServerConfig, ca_pem: Vec<u8>, behaviour: Behaviour) -> Backend {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -78,6 +91,10 @@ async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
                     }
                     match &behaviour {
                         Behaviour::Answer(text) => stream.write_all(text.as_bytes()).await.expect("written"),
+                        Behaviour::Together(text, all) => {
+                            all.wait().await;
+                            stream.write_all(text.as_bytes()).await.expect("written");
+                        }
                         Behaviour::Hang => std::future::pending().await,
                         Behaviour::Close => {
                             let _ = stream.shutdown().await;
@@ -107,7 +124,7 @@ async fn serve(names: &[&str], is_ca: bool, behaviour: Behaviour) -> Backend {
             });
         }
     });
-    Backend { port, ca_pem: cert.pem().into_bytes(), connections }
+    Backend { port, ca_pem, connections }
 }
 
 fn settings(url: String, ca_pem: &[u8]) -> Settings {
@@ -343,6 +360,113 @@ async fn services() {
         let outcome = clients.client(settings).expect("a client").post(call(TIME)).await;
         assert_eq!(outcome.map(|_| ()).map_err(|error| error.to_string()), expected);
     }
+}
+
+/// Names one port after the other.
+struct Alternating(Vec<u16>, AtomicUsize);
+
+impl ServiceResolver for Alternating {
+    fn resolve(&self, _: &str, _: &str, _: u16) -> Result<(String, u16), ResolveError> {
+        let at = self.1.fetch_add(1, Ordering::SeqCst) % self.0.len();
+        Ok(("127.0.0.1".to_owned(), self.0[at]))
+    }
+}
+
+fn service() -> Address {
+    let [namespace, name, path] = ["ns", "s", ""].map(str::to_owned);
+    Address::Service(ServiceReference { namespace, name, port: 443, path })
+}
+
+#[tokio::test]
+async fn calls_of_a_service_spread_over_its_endpoints() {
+    let (config, ca_pem) = certified(&["s.ns.svc"], false);
+    let mut backends = Vec::new();
+    for body in ["{\"at\":1}", "{\"at\":2}"] {
+        backends.push(serve_with(config.clone(), ca_pem.clone(), Behaviour::Answer(ok(body))).await);
+    }
+    let ports = backends.iter().map(|backend| backend.port).collect();
+    let clients = Clients::new(Arc::new(Alternating(ports, AtomicUsize::new(0))));
+    let settings = Settings { address: service(), ..settings(String::new(), &ca_pem) };
+    let client = clients.client(settings).expect("a client");
+    let mut answers = Vec::new();
+    for _ in 0..6 {
+        answers.push(client.post(call(TIME)).await.expect("an answer").body);
+    }
+    assert_eq!(answers, ["{\"at\":1}", "{\"at\":2}"].repeat(3));
+    // Each endpoint keeps its connection.
+    let connections = backends.iter().map(|backend| backend.connections.load(Ordering::SeqCst));
+    assert_eq!(connections.collect::<Vec<_>>(), [1, 1]);
+}
+
+/// Calls that are under way at a time.
+const CONCURRENT: usize = 10;
+
+#[tokio::test]
+async fn concurrent_calls_by_http1_have_connections_of_their_own() {
+    let together = Behaviour::Together(ok("{}"), Arc::new(Barrier::new(CONCURRENT)));
+    let backend = serve(&["s.ns.svc"], false, together).await;
+    let clients = Clients::new(Arc::new(Alternating(vec![backend.port], AtomicUsize::new(0))));
+    let settings = Settings { address: service(), ..settings(String::new(), &backend.ca_pem) };
+    let client = clients.client(settings).expect("a client");
+    // Later calls find the connections of the first ones.
+    for _ in 0..2 {
+        let calls = (0..CONCURRENT).map(|_| client.post(call(TIME)));
+        for answer in futures_util::future::join_all(calls).await {
+            assert_eq!(answer.expect("an answer").body, "{}");
+        }
+        assert_eq!(backend.connections.load(Ordering::SeqCst), CONCURRENT);
+    }
+}
+
+/// A server that speaks HTTP/2 and answers the requests of a connection together; counts connections.
+async fn serve_http2() -> Backend {
+    let (mut config, ca_pem) = certified(&["127.0.0.1"], false);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let stream = acceptor.accept(tcp).await.expect("a handshake");
+                let mut connection = h2::server::handshake(stream).await.expect("HTTP/2");
+                let (mut waiting, mut count) = (Vec::new(), 1);
+                while let Some(Ok((_, respond))) = connection.accept().await {
+                    waiting.push(respond);
+                    if waiting.len() < count {
+                        continue;
+                    }
+                    // The first request comes alone.
+                    count = CONCURRENT;
+                    for mut respond in waiting.drain(..) {
+                        let head = http::Response::builder().header("content-type", "application/json");
+                        let mut body = respond.send_response(head.body(()).expect("a head"), false).expect("sent");
+                        body.send_data(Bytes::from_static(b"{}"), true).expect("sent");
+                    }
+                }
+            });
+        }
+    });
+    Backend { port, ca_pem, connections }
+}
+
+#[tokio::test]
+async fn concurrent_calls_by_http2_share_a_connection() {
+    let backend = serve_http2().await;
+    let mut settings = settings(format!("https://127.0.0.1:{}/x", backend.port), &backend.ca_pem);
+    assert!(settings.address.allows_http2());
+    settings.tls.http2 = true;
+    let client = Clients::default().client(settings).expect("a client");
+    client.post(call(TIME)).await.expect("the first answer");
+    let calls = (0..CONCURRENT).map(|_| client.post(call(TIME)));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.expect("an answer").body, "{}");
+    }
+    assert_eq!(backend.connections.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]

@@ -138,7 +138,7 @@ fn settings(client_config: &Value, making: &HookContext) -> Result<Settings, Str
         Some(file) => file.credentials_for(&host, port).map_err(|error| error.to_string())?,
         None => Credentials::default(),
     };
-    let tls = TlsSettings { ca_pem: config.ca_bundle.0, ..TlsSettings::default() };
+    let tls = TlsSettings { ca_pem: config.ca_bundle.0, http2: address.allows_http2(), ..TlsSettings::default() };
     Ok(Settings { address, tls, credentials, user_agent: USER_AGENT.to_owned() })
 }
 
@@ -155,6 +155,24 @@ fn authority(url: &str) -> (String, u16) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn only_webhooks_on_this_machine_may_speak_http2() {
+        let making = HookContext { clients: Arc::default(), credentials: None };
+        let service = value!({"service": {"namespace": "n", "name": "s"}});
+        for (client, expected) in [
+            (value!({"url": "https://127.0.0.1:1/x"}), true),
+            (value!({"url": "https://[::1]/"}), true),
+            (value!({"url": "https://LocalHost:8443"}), true),
+            (value!({"url": "https://10.0.0.1"}), false),
+            (value!({"url": "https://localhost.example.com"}), false),
+            (service, false),
+        ] {
+            let settings = settings(&client, &making).expect("settings");
+            assert_eq!(settings.tls.http2, expected, "{client:?}");
+        }
+    }
 
     #[test]
     fn hosts_and_ports() {

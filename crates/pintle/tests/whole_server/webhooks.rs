@@ -7,7 +7,7 @@ use crate::common::http::Client;
 use bytes::Bytes;
 use data_encoding::BASE64;
 use http::Response;
-use pintle_webhook::InProcess;
+use pintle_webhook::{InProcess, ResolveError, ServiceResolver};
 use serde_json::{Value, json};
 use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,6 +88,57 @@ fn a_hanging_webhook_blocks_only_matching_requests() {
     client.get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(404);
 }
 
+/// Knows one service, which is no object of the cluster.
+struct OneService(u16);
+
+impl ServiceResolver for OneService {
+    fn resolve(&self, namespace: &str, name: &str, _: u16) -> Result<(String, u16), ResolveError> {
+        match (namespace, name) {
+            ("nowhere", "known") => Ok(("127.0.0.1".to_owned(), self.0)),
+            _ => Err(ResolveError("unknown here".to_owned())),
+        }
+    }
+}
+
+#[test]
+fn a_resolver_of_the_embedder_finds_services() {
+    let peer = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let port = peer.local_addr().expect("an address").port();
+    let fixture = Fixture::empty(|builder| builder.webhooks.resolve_by(Arc::new(OneService(port))));
+    let mut client = fixture.client();
+    let hook = |name: &str| {
+        json!({
+            "name": format!("{name}.example.com"), "clientConfig": {"service": {"namespace": "nowhere", "name": name}},
+            "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"]}],
+            "sideEffects": "None", "admissionReviewVersions": ["v1"],
+        })
+    };
+    let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    let refused = std::thread::scope(|scope| {
+        client
+            .post(path, &json!({"metadata": {"name": "hooks"}, "webhooks": [hook("known")]}))
+            .expect("an answer")
+            .expect(201);
+        let mut waiting = fixture.client();
+        let call =
+            scope.spawn(move || waiting.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer"));
+        drop(peer.accept().expect("a call"));
+        call.join().expect("an answer").expect(500)
+    });
+    let message = refused["message"].as_str().unwrap_or_default();
+    let [is_url, is_peer] = ["Post \"https://known.nowhere.svc:443/?timeout=10s\": ", &format!("127.0.0.1:{port}")]
+        .map(|part| message.contains(part));
+    assert!(is_url && (is_peer || message.ends_with("EOF")), "{message}");
+    client.delete(&format!("{path}/hooks")).expect("an answer").expect(200);
+    client
+        .post(path, &json!({"metadata": {"name": "hooks"}, "webhooks": [hook("other")]}))
+        .expect("an answer")
+        .expect(201);
+    let refused = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(500);
+    let message = refused["message"].as_str().unwrap_or_default();
+    assert!(message.ends_with("service \"other\" not found"), "{message}");
+}
+
 #[test]
 fn invalid_responses_follow_the_failure_policy() {
     let mut urls = Vec::new();
@@ -159,57 +210,6 @@ fn a_closure_changes_what_is_written() {
     assert_eq!(answer.expect(201)["data"], json!({"a": "b"}));
 }
 
-/// A closure that converts things: the field `host` of `v1` is `address` in `v2`.
-fn converting() -> InProcess {
-    converting_with(|_, _| {})
-}
-
-/// A closure that converts in the same way, and then changes the specs of objects of the version that it was asked for.
-fn converting_with(change: fn(&str, &mut serde_json::Map<String, Value>)) -> InProcess {
-    InProcess::new(move |request| {
-        let answer = converted(request.body(), change);
-        async move { Response::new(answer) }
-    })
-}
-
-/// The answer of such a closure.
-fn converted(review: &[u8], change: fn(&str, &mut serde_json::Map<String, Value>)) -> Bytes {
-    let review: Value = serde_json::from_slice(review).unwrap_or_default();
-    let request = &review["request"];
-    let (from, to) = match request["desiredAPIVersion"].as_str() {
-        Some("shop.example.com/v2") => ("host", "address"),
-        _ => ("address", "host"),
-    };
-    let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
-    for object in &mut objects {
-        object["apiVersion"] = request["desiredAPIVersion"].clone();
-        let spec = object["spec"].as_object_mut();
-        if let Some((spec, value)) = spec.and_then(|spec| spec.remove(from).map(|value| (spec, value))) {
-            spec.insert(to.to_owned(), value);
-        }
-        if let Some(spec) = object["spec"].as_object_mut() {
-            change(to, spec);
-        }
-    }
-    let answer = json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "ConversionReview",
-        "response": {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects},
-    });
-    Bytes::from(answer.to_string())
-}
-
-/// The definition of things, stored in this version.
-fn things(url: &str, stored: &str) -> Value {
-    let version = |name: &str, field: &str| {
-        let spec = json!({"type": "object", "properties": {field: {"type": "string"}, "size": {"type": "integer"}}});
-        let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
-        json!({"name": name, "served": true, "storage": name == stored, "schema": schema})
-    };
-    json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": "things.shop.example.com"},
 /// A closure that allows every review, and patches what this function finds to be patched in its request.
 fn patching(patch: fn(&Value) -> Value) -> InProcess {
     InProcess::new(move |request| {
@@ -289,6 +289,57 @@ fn what_is_not_stored_is_changed_by_webhooks() {
     }
 }
 
+/// A closure that converts things: the field `host` of `v1` is `address` in `v2`.
+fn converting() -> InProcess {
+    converting_with(|_, _| {})
+}
+
+/// A closure that converts in the same way, and then changes the specs of objects of the version that it was asked for.
+fn converting_with(change: fn(&str, &mut serde_json::Map<String, Value>)) -> InProcess {
+    InProcess::new(move |request| {
+        let answer = converted(request.body(), change);
+        async move { Response::new(answer) }
+    })
+}
+
+/// The answer of such a closure.
+fn converted(review: &[u8], change: fn(&str, &mut serde_json::Map<String, Value>)) -> Bytes {
+    let review: Value = serde_json::from_slice(review).unwrap_or_default();
+    let request = &review["request"];
+    let (from, to) = match request["desiredAPIVersion"].as_str() {
+        Some("shop.example.com/v2") => ("host", "address"),
+        _ => ("address", "host"),
+    };
+    let mut objects = request["objects"].as_array().cloned().unwrap_or_default();
+    for object in &mut objects {
+        object["apiVersion"] = request["desiredAPIVersion"].clone();
+        let spec = object["spec"].as_object_mut();
+        if let Some((spec, value)) = spec.and_then(|spec| spec.remove(from).map(|value| (spec, value))) {
+            spec.insert(to.to_owned(), value);
+        }
+        if let Some(spec) = object["spec"].as_object_mut() {
+            change(to, spec);
+        }
+    }
+    let answer = json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "ConversionReview",
+        "response": {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects},
+    });
+    Bytes::from(answer.to_string())
+}
+
+/// The definition of things, stored in this version.
+fn things(url: &str, stored: &str) -> Value {
+    let version = |name: &str, field: &str| {
+        let spec = json!({"type": "object", "properties": {field: {"type": "string"}, "size": {"type": "integer"}}});
+        let schema = json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}});
+        json!({"name": name, "served": true, "storage": name == stored, "schema": schema})
+    };
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.shop.example.com"},
         "spec": {
             "group": "shop.example.com",
             "scope": "Cluster",
