@@ -3,6 +3,7 @@
 
 use crate::backend::{Stats, Target};
 use crate::event::{Details, Event, ObjectReference, RequestInfo, ResponseStatus};
+use crate::kept::{Held, KEPT_BYTES, KeptBytes, RecordedObject, TRUNCATED};
 use crate::policy::{Level, Policy, RuleOutcome, Stage};
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -18,12 +19,19 @@ pub struct Auditor {
     /// All of them are given every event.
     targets: Vec<Target>,
     stats: Arc<Stats>,
+    kept: Arc<KeptBytes>,
 }
 
 impl Auditor {
     /// Requests are recorded according to the policy, in all backends.
     pub fn new(policy: Policy, targets: Vec<Target>, stats: Arc<Stats>) -> Auditor {
-        Auditor { policy: ArcSwap::from_pointee(policy), targets, stats }
+        Auditor { policy: ArcSwap::from_pointee(policy), targets, stats, kept: KeptBytes::new(KEPT_BYTES) }
+    }
+
+    /// The same with this bound of the objects that events keep.
+    #[must_use]
+    pub fn keeping(self, bytes: usize) -> Auditor {
+        Auditor { kept: KeptBytes::new(bytes), ..self }
     }
 
     /// Requests that come from now on are recorded as this policy says.
@@ -118,14 +126,42 @@ impl Record {
     /// The object of the request, or its patch, as compact JSON.
     pub fn request_object(&self, json: Bytes) {
         if self.rule.level >= Level::Request {
-            self.details().request_object = Some(json);
+            let object = self.recorded(json);
+            self.details().request_object = object;
         }
     }
 
     /// The object of the response as compact JSON.
     pub fn response_object(&self, json: Bytes) {
         if self.rule.level >= Level::RequestResponse {
-            self.details().response_object = Some(json);
+            let object = self.recorded(json);
+            self.details().response_object = object;
+        }
+    }
+
+    /// Room for bytes of objects among all that are kept; `None` if there is none.
+    pub fn hold(&self, bytes: usize) -> Option<Held> {
+        self.auditor.kept.hold(bytes)
+    }
+
+    /// An object of the request is left out of its events.
+    pub fn truncated(&self) {
+        self.details().annotations.insert(TRUNCATED.into(), "true".to_owned());
+    }
+
+    /// Whether an object of the request was left out.
+    pub fn is_truncated(&self) -> bool {
+        self.details().annotations.contains_key(TRUNCATED)
+    }
+
+    /// An object, unless there is no room for it.
+    fn recorded(&self, json: Bytes) -> Option<RecordedObject> {
+        match self.hold(json.len()) {
+            Some(held) => Some(RecordedObject::new(json, held)),
+            None => {
+                self.truncated();
+                None
+            }
         }
     }
 
@@ -177,5 +213,71 @@ impl Record {
 
     fn details(&self) -> MutexGuard<'_, Details> {
         self.details.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::Backend;
+    use futures_util::future::BoxFuture;
+
+    /// Keeps the events that it is given until the test takes them.
+    #[derive(Default)]
+    struct Sink(Mutex<Vec<Arc<Event>>>);
+
+    impl Backend for Sink {
+        fn process(&self, events: Vec<Arc<Event>>) -> BoxFuture<'_, bool> {
+            self.0.lock().expect("the events").extend(events);
+            Box::pin(std::future::ready(true))
+        }
+
+        fn shutdown(&self) -> BoxFuture<'_, ()> {
+            Box::pin(std::future::ready(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn objects_are_left_out_while_others_are_kept() {
+        let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: RequestResponse, omitStages: [RequestReceived]}\n";
+        let path = std::env::temp_dir().join(format!("pintle-audit-kept-{}.yaml", std::process::id()));
+        std::fs::write(&path, policy).expect("written");
+        let policy = Policy::read(&path).expect("a policy");
+        std::fs::remove_file(&path).expect("removed");
+        let sink = Arc::new(Sink::default());
+        let target = Target { backend: sink.clone(), is_strict: false };
+        let auditor = Arc::new(Auditor::new(policy, vec![target], Arc::default()).keeping(20));
+        let user = UserInfo::default();
+        let request = || {
+            let attributes = Attributes::resource(&user, "create", "", "configmaps");
+            let info = || crate::event::tests::event().request.as_ref().clone();
+            auditor.begin(&attributes, info, true).expect("a record")
+        };
+        let object = |length: usize| Bytes::from(vec![b' '; length]);
+        let take = || {
+            let events = std::mem::take(&mut *sink.0.lock().expect("the events"));
+            let shown = events.iter().map(|event| {
+                let lengths = [&event.details.request_object, &event.details.response_object];
+                let truncated = event.details.annotations.get(TRUNCATED).map(String::as_str);
+                (lengths.map(|object| object.as_ref().map(|object| object.len())), truncated == Some("true"))
+            });
+            shown.collect::<Vec<_>>()
+        };
+        for (sent, answered) in [(8, 8), (3, 8)] {
+            let record = request();
+            record.request_object(object(sent));
+            record.response_object(object(answered));
+            record.stage(Stage::ResponseComplete, Vec::new()).await;
+        }
+        // The first event waits, so that the second has room for one object only.
+        assert_eq!(take(), [([Some(8), Some(8)], false), ([Some(3), None], true)]);
+        let record = request();
+        record.request_object(object(20));
+        record.stage(Stage::ResponseComplete, Vec::new()).await;
+        assert_eq!(take(), [([Some(20), None], false)]);
+        // Its record keeps it, too.
+        assert!(record.hold(1).is_none());
+        drop(record);
+        assert!(request().hold(20).is_some());
     }
 }

@@ -1,6 +1,7 @@
 //! An audit event, and its two forms: JSON, and kube-apiserver's legacy line of text.
 //! Guarantees the member order of kube-apiserver's encoder. Must never keep an event's encoded form: backends do if they want to.
 
+use crate::kept::RecordedObject;
 use crate::policy::{Level, Stage};
 use bytes::Bytes;
 use pintle_auth::UserInfo;
@@ -83,10 +84,8 @@ pub struct Details {
     /// The kind of constrained impersonation that was allowed.
     pub impersonation_constraint: String,
     pub response: Option<ResponseStatus>,
-    /// As JSON, compact.
-    pub request_object: Option<Bytes>,
-    /// As JSON, compact.
-    pub response_object: Option<Bytes>,
+    pub request_object: Option<RecordedObject>,
+    pub response_object: Option<RecordedObject>,
     pub annotations: BTreeMap<Cow<'static, str>, String>,
 }
 
@@ -176,7 +175,7 @@ impl Event {
     /// The event as a line of the log, with its line end.
     pub fn json_line(&self) -> Vec<u8> {
         let objects = [&self.details.request_object, &self.details.response_object];
-        let objects: usize = objects.into_iter().flatten().map(Bytes::len).sum();
+        let objects: usize = objects.into_iter().flatten().map(|object| object.len()).sum();
         let mut line = Vec::with_capacity(1024 + objects);
         self.write_json(true, &mut line);
         line.push(b'\n');
@@ -367,7 +366,7 @@ pub(crate) mod tests {
             details: Details {
                 object: Some(Arc::new(ObjectReference { resource: "pods".into(), ..ObjectReference::default() })),
                 response: Some(ResponseStatus::of_code(200)),
-                request_object: Some(Bytes::from_static(b"{\"a\":1}")),
+                request_object: Some(Bytes::from_static(b"{\"a\":1}").into()),
                 annotations: [("k".into(), "v".to_owned())].into(),
                 ..Details::default()
             },

@@ -3,6 +3,7 @@
 
 use crate::backend::{Backend, Plugin, Stats};
 use crate::event::Event;
+use crate::kept::TRUNCATED;
 use crate::policy::Level;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ fn without_objects(event: &Event) -> Event {
     let mut event = event.clone();
     event.details.request_object = None;
     event.details.response_object = None;
-    event.details.annotations.insert("audit.k8s.io/truncated".into(), "true".to_owned());
+    event.details.annotations.insert(TRUNCATED.into(), "true".to_owned());
     event
 }
 

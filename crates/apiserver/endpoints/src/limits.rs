@@ -74,7 +74,8 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// added at random, so that clients do not come back all at once.
 pub const MIN_WATCH_SECONDS: u64 = 1800;
 
-/// Responses of up to this size are recorded whole in audit events; the objects of larger ones are left out.
+/// Responses of up to this size are recorded whole in audit events; the objects of larger ones are left out, and the event says so.
+/// All that events keep is bounded besides (`KEPT_BYTES` of the audit crate).
 pub const AUDITED_BODY_BYTES: usize = 64 * 1024 * 1024;
 
 /// All warnings of an answer together, in characters, before they are cut: kube-apiserver's 4096. Clients and proxies

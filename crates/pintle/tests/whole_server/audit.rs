@@ -100,6 +100,57 @@ fn bodies_are_recorded_as_in_the_reference() {
 }
 
 #[test]
+fn objects_of_responses_are_recorded_whatever_their_form() {
+    let installation = Installation::own();
+    let log = installation.path("audit.log");
+    let flag = format!("--audit-log-path={}", log.display());
+    let process = start(&installation, "- {level: RequestResponse, omitStages: [RequestReceived]}", &[&flag]);
+    let mut admin = process.endpoint().client();
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    admin.post(accounts, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let spec = json!({"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template});
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    admin.post(deployments, &json!({"metadata": {"name": "d"}, "spec": spec})).expect("an answer").expect(201);
+    admin.post(CONFIG_MAPS, &json!({"metadata": {"name": "m"}, "data": {"k": "v"}})).expect("an answer").expect(201);
+    let scale = format!("{deployments}/d/scale");
+    let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "none"}});
+    let replicas =
+        json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 3}});
+    for form in ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"] {
+        for (method, path, body, place, expected) in [
+            ("POST", format!("{accounts}/a/token"), json!({"spec": {}}), "/kind", json!("TokenRequest")),
+            ("POST", format!("{accounts}/a/token"), json!({"spec": {}}), "/spec/expirationSeconds", json!(3600)),
+            ("GET", scale.clone(), Value::Null, "/kind", json!("Scale")),
+            ("PUT", scale.clone(), replicas.clone(), "/spec/replicas", json!(3)),
+            (
+                "POST",
+                "/api/v1/namespaces/default/pods/none/eviction".to_owned(),
+                eviction.clone(),
+                "/kind",
+                json!("Status"),
+            ),
+            ("GET", format!("{deployments}/d/status"), Value::Null, "/kind", json!("Deployment")),
+            (
+                "GET",
+                format!("{CONFIG_MAPS}?fieldSelector=metadata.name%3Dm"),
+                Value::Null,
+                "/items/0/data",
+                json!({"k": "v"}),
+            ),
+            ("GET", CONFIG_MAPS.to_owned(), Value::Null, "/kind", json!("ConfigMapList")),
+        ] {
+            let mut client = process.endpoint().client().with_header("audit-id", ID).with_header("accept", form);
+            let body = if body.is_null() { String::new() } else { body.to_string() };
+            client.send(method, &path, "application/json", body.as_bytes()).expect("an answer");
+            let event = events(&log).into_iter().rfind(|event| event["auditID"] == ID).expect("an event");
+            let found = event["responseObject"].pointer(place);
+            assert_eq!(found, Some(&expected), "{method} {path} in {form}: {event}");
+        }
+    }
+}
+
+#[test]
 fn only_the_first_failure_of_policies_is_recorded() {
     let installation = Installation::own();
     let log = installation.path("logs/audit.log");

@@ -18,6 +18,22 @@ pub(super) fn message(schema: &Struct, bytes: &[u8]) -> Read<Value> {
     structure(schema, bytes, limits::PROTOBUF_DEPTH)
 }
 
+pub(super) fn list(metadata: &Struct, item: &Struct, bytes: &[u8]) -> Read<Value> {
+    let depth = limits::PROTOBUF_DEPTH.saturating_sub(1);
+    let (mut reader, mut meta, mut items) = (Reader::new(bytes), Value::map(), Vec::new());
+    while let Some((number, payload)) = reader.next()? {
+        match (number, payload) {
+            (1, Payload::Bytes(bytes)) => meta = structure(metadata, bytes, depth)?,
+            (2, Payload::Bytes(bytes)) => items.push(structure(item, bytes, depth)?),
+            _ => {}
+        }
+    }
+    let mut list = Map::new();
+    list.set("metadata", meta);
+    list.set("items", Value::List(items));
+    Ok(Value::Map(list))
+}
+
 fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
     let Some(depth) = depth.checked_sub(1) else { return Err(broken("exceeded max depth")) };
     match schema.form {

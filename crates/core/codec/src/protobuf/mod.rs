@@ -25,3 +25,11 @@ pub fn encode(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
 pub fn decode(schema: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
     decode::message(schema, bytes)
 }
+
+/// Decodes the message of a list of objects: its `metadata` and its `items`, as every list of Kubernetes numbers them.
+///
+/// # Errors
+/// The input is not such a message.
+pub fn decode_list(metadata: &Struct, item: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
+    decode::list(metadata, item, bytes)
+}
