@@ -163,6 +163,12 @@ impl Registry {
     }
 }
 
+/// The name of a new object in a rejection by its namespace, which comes before a name is generated.
+fn refused_name(object: &Value) -> &str {
+    let given = ["name", "generateName"].map(|field| metadata::text(object, field));
+    given.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown")
+}
+
 /// The outcome of one attempt to create an object.
 enum CreateOutcome {
     Created(Payload),
@@ -299,7 +305,8 @@ impl<'a> Creation<'a> {
         let Creation { registry, target, stored, .. } = *self;
         let (mut reserved, charges) = (Reserved::default(), Charges::default());
         let sent_name = metadata::text(&object, "name").to_owned();
-        let namespace = registry.admitting_namespace(target, &sent_name)?;
+        let refused_name = refused_name(&object).to_owned();
+        let namespace = registry.admitting_namespace(target, &refused_name)?;
         check_definition(target, &sent_name)?;
         self.prepare(&mut object, Some(&mut reserved), &charges, warnings).await?;
         if target.resource.namespaced && target.namespace.is_empty() {
@@ -329,7 +336,7 @@ impl<'a> Creation<'a> {
         reserved.committing();
         let started = Instant::now();
         let namespace_key = namespace.as_ref().map(|namespace| namespace.key.clone());
-        let new = NewObject { target: &place, sent_name: &sent_name, owners: self.owners };
+        let new = NewObject { target: &place, refused_name: &refused_name, owners: self.owners };
         let outcome = registry.store_new(&new, namespace, &mut object, others, &mut charges).await;
         self.options.context.spent(Step::Commit, started);
         reserved.settled();

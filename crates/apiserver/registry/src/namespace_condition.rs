@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// A new object, ready to be stored.
 pub(crate) struct NewObject<'a> {
     pub target: &'a Target,
-    /// The name that it was sent with, for errors.
-    pub sent_name: &'a str,
+    /// Its name in errors: the one that it was sent with, or the prefix of one.
+    pub refused_name: &'a str,
     pub owners: ManagedFieldsUpdate,
 }
 
@@ -75,7 +75,7 @@ impl Registry {
         others: Vec<Write>,
         charges: &mut [Box<dyn Charge>],
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
-        let NewObject { target, sent_name, owners } = *new;
+        let NewObject { target, refused_name, owners } = *new;
         let mut namespace = namespace;
         loop {
             let condition = namespace.as_deref().map(unchanged);
@@ -84,7 +84,7 @@ impl Registry {
             match (outcome, &namespace) {
                 (Err(CommitError::ConditionFailed { key, actual }), Some(found)) if key == found.key => {
                     // The cache has the change already: a store answers only what it has published.
-                    let now = self.admitting_namespace(target, sent_name)?;
+                    let now = self.admitting_namespace(target, refused_name)?;
                     if now.as_ref().is_none_or(|now| now.encoded.uid() != found.encoded.uid()) {
                         return Ok(Err(CommitError::ConditionFailed { key, actual }));
                     }
@@ -110,11 +110,11 @@ impl Registry {
         object: &Value,
         stored: Arc<Object>,
     ) -> Result<std::result::Result<Arc<Object>, CommitError>> {
-        let NewObject { target, sent_name, .. } = *new;
+        let NewObject { target, refused_name, .. } = *new;
         let home = self.namespace(&target.namespace).filter(|_| target.resource.ttl_seconds == 0);
         let Some(home) = home else { return Ok(Ok(stored)) };
         self.catch_up(&home.cache).await?;
-        let Err(refused) = self.check_namespace(target, sent_name) else { return Ok(Ok(stored)) };
+        let Err(refused) = self.check_namespace(target, refused_name) else { return Ok(Ok(stored)) };
         let mut revision = stored.revision;
         loop {
             let mut writes = vec![Write::delete(stored.key.clone(), Expect::At(revision))];

@@ -173,6 +173,24 @@ fn a_namespace_is_looked_at_again_when_the_object_is_stored() {
 }
 
 #[test]
+fn a_refused_object_without_a_name_has_the_prefix_of_one_in_the_message() {
+    let registry = with(Pausing, NamespaceCheck::Active);
+    wait(delete(&registry, "namespaces", "", "n")).unwrap();
+    let rows = [
+        (value!({"name": "c", "generateName": "gen-"}), "c"),
+        (value!({"generateName": "gen-"}), "gen-"),
+        (value!({}), "Unknown"),
+    ];
+    for (metadata, expected) in rows {
+        let object = value!({"metadata": metadata});
+        let target = target(&registry, "configmaps", "n", "");
+        let status = wait(registry.create(&target, object, &WriteOptions::default())).map(drop).unwrap_err();
+        assert_eq!(status.message, TERMINATING.replace("\"c\"", &format!("\"{expected}\"")));
+        assert_eq!(status.details.map(|details| details.name).as_deref(), Some(expected));
+    }
+}
+
+#[test]
 fn an_object_in_another_store_than_its_namespace_is_removed_again() {
     let deleted: Event = |registry| wait(delete(registry, "namespaces", "", "n")).unwrap();
     let rows: [(Event, Option<(u16, &str)>); 3] = [
