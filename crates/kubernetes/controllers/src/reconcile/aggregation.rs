@@ -8,11 +8,14 @@ use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
 use pintle_cache::{Event, Object, WatchFilter};
 use pintle_codec::json;
 use pintle_registry::admission::read_selector;
-use pintle_schema::{Value, View};
+use pintle_schema::{Value, View, value};
 use pintle_types::rbac::v1::{AggregationRule, ClusterRole};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// The manager that applies the rules, as in kube-controller-manager.
+const MANAGER: &str = "clusterrole-aggregation-controller";
 
 /// Bytes of rules, beyond which no role can be stored: no more are collected.
 const MAX_RULES_BYTES: usize = 16 * 1024 * 1024;
@@ -65,14 +68,15 @@ fn is_aggregate(role: &Value) -> bool {
     View::<ClusterRole>::new(role).field(ClusterRole::AGGREGATION_RULE).some().is_some()
 }
 
-/// Sets the rules of a role; returns whether they changed.
-fn set_rules(role: &mut Value, rules: Vec<Value>) -> bool {
-    let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
-    if own == rules {
-        return false;
+/// The configuration that gives a role these rules. Without rules it takes away those that were applied before.
+fn configuration(name: &str, rules: Vec<Value>) -> Value {
+    let mut config = value!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}
+    });
+    if !rules.is_empty() {
+        config.set_at(&[ClusterRole::RULES.name()], Value::List(rules));
     }
-    role.set_at(&[ClusterRole::RULES.name()], Value::List(rules));
-    true
+    config
 }
 
 impl Reconciler for Aggregation {
@@ -109,18 +113,14 @@ impl Reconciler for Aggregation {
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
         let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, mut role)) = read(&self.world, place) else { return Outcome::Done };
+        let Some((stored, role)) = read(&self.world, place) else { return Outcome::Done };
         let rules = self.rules(stored.name(), &role);
-        if !is_aggregate(&role) || !set_rules(&mut role, rules) {
+        let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
+        if !is_aggregate(&role) || own == rules {
             return Outcome::Done;
         }
         let requests = Requests { world: &self.world, who: Who::Account("clusterrole-aggregation-controller") };
-        let change = |role: &mut Value| {
-            if is_aggregate(role) {
-                let rules = self.rules(stored.name(), role);
-                set_rules(role, rules);
-            }
-        };
-        retry_on_failure(&requests.change(&kind.at(&stored), "", change).await)
+        let config = configuration(stored.name(), rules);
+        retry_on_failure(&requests.apply(&kind.at(&stored), "", MANAGER, &config).await)
     }
 }

@@ -119,6 +119,17 @@ async fn roles_have_the_rules_of_their_parts() {
     let part = fixture.target(GROUP, "clusterroles", "", "b");
     fixture.registry.delete(&part, &DeleteOptions::default()).await.map(drop).expect("deleted");
     fixture.until("what is left", || resources() == ["pods", "secrets"]).await;
+    // A client that applies other rules has a conflict with who is named here.
+    let role = fixture.read(&whole);
+    let managers = role.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+    let owns = |entry: &&Value| String::from_utf8_lossy(&json::to_vec(entry)).contains("f:rules");
+    let shown = managers.iter().filter(owns).map(|entry| [entry.str_at(&["manager"]), entry.str_at(&["operation"])]);
+    assert_eq!(shown.collect::<Vec<_>>(), [["clusterrole-aggregation-controller", "Apply"]]);
+    for part in ["a", "c"] {
+        let part = fixture.target(GROUP, "clusterroles", "", part);
+        fixture.registry.delete(&part, &DeleteOptions::default()).await.map(drop).expect("deleted");
+    }
+    fixture.until("no rules", || resources().is_empty()).await;
 }
 
 #[tokio::test]
