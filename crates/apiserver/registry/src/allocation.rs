@@ -28,6 +28,12 @@ pub trait Allocator: Send + Sync {
         options: &'a WriteOptions,
     ) -> MaybeReady<'a, Result<Box<dyn Reservation>>>;
 
+    /// Fills in what an object lacks that a server of an earlier release stored, when it is shown or updated. Doing it again changes
+    /// nothing.
+    fn complete_stored(&self, object: &mut Value) {
+        let _ = object;
+    }
+
     /// The writes that accompany that of an object from `old` (`None`: it is new) to `new` (`None`: it is removed). When
     /// one of their preconditions no longer holds, the object's write is retried from the beginning.
     ///
@@ -77,6 +83,13 @@ impl Registry {
     /// Whether objects of the resource are given something that no other object may have.
     pub fn allocates(&self, resource: &Resource) -> bool {
         self.allocator(resource).is_some()
+    }
+
+    /// Fills in what a stored object lacks that the resource's allocator would give it now.
+    pub(crate) fn complete_allocated(&self, target: &Target, object: &mut Value) {
+        if let Some(allocator) = self.allocator(&target.resource) {
+            allocator.complete_stored(object);
+        }
     }
 
     /// Calls the resource's allocator, if there is one; `reserved` holds the reservation.

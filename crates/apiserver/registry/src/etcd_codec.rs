@@ -140,6 +140,9 @@ impl ValueCodec for EtcdCodec {
         if is_home || versions.hub.custom.is_none() {
             versions.hub.defaults.apply(schema, &mut object, UNDATED);
         }
+        if let Some(complete) = versions.hub.strategy.complete_stored {
+            complete(&mut object);
+        }
         canonicalize(schema, &mut object);
         let fields = field_values(&versions, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();

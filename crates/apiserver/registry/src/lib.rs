@@ -509,6 +509,7 @@ impl Registry {
         if let Some(decorate) = target.resource.strategy.decorate {
             decorate(object);
         }
+        self.complete_allocated(target, object);
     }
 
     /// Whether the stored bytes are served unchanged in the target's version.

@@ -129,8 +129,9 @@ impl Registry {
                     outcome => return outcome,
                 }
             };
-            let Decoded { value: old, stored: stored_old, is_current } =
+            let Decoded { value: mut old, stored: stored_old, is_current } =
                 self.decode_as(target, &stored, working).await?;
+            self.complete_allocated(target, &mut old);
             let is_converted = working.storage().api_version != target.storage().api_version;
             let (mut reserved, charges) = (Reserved::default(), Charges::default());
             let mut warnings = Vec::new();

@@ -44,6 +44,9 @@ pub struct Strategy {
     pub normalize: Option<fn(&mut Value)>,
     /// Returns why a decoded object is malformed although its shape is right; rejected like malformed JSON.
     pub malformed: Option<fn(&Value) -> Option<String>>,
+    /// Fills in fields that objects lack which servers of earlier releases stored, beside the defaults of the version. Doing it again
+    /// changes nothing.
+    pub complete_stored: Option<fn(&mut Value)>,
     /// Adds fields to served objects that are not stored.
     pub decorate: Option<fn(&mut Value)>,
     /// Returns the grace period in seconds for the one that a delete requests, if any; 0 removes the object at once. `None`
@@ -78,6 +81,7 @@ pub const GENERAL: Strategy = Strategy {
     prepare_update: None,
     normalize: None,
     malformed: None,
+    complete_stored: None,
     decorate: None,
     grace_period: None,
     begin_deletion: None,

@@ -22,6 +22,11 @@ pub struct Cluster {
     pub families: Vec<IPFamily>,
 }
 
+/// The other family.
+pub fn other(family: &IPFamily) -> IPFamily {
+    if *family == IPFamily::IPV4 { IPFamily::IPV6 } else { IPFamily::IPV4 }
+}
+
 /// Whether the service is headless.
 pub fn is_headless(spec: &ServiceSpec) -> bool {
     spec.cluster_ips.first().is_some_and(|ip| ip == NONE)
@@ -62,8 +67,7 @@ pub fn settle(
     }
     // Endpoints that users maintain may be of families that the cluster does not route.
     if !is_single(spec) && spec.ip_families.len() == 1 && (selectorless || cluster.families.len() == 2) {
-        let other = if spec.ip_families.first() == Some(&IPFamily::IPV4) { IPFamily::IPV6 } else { IPFamily::IPV4 };
-        spec.ip_families.push(other);
+        spec.ip_families.extend(spec.ip_families.first().map(other));
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::ip::parse_ip_sloppy;
 use pintle_schema::{ApiType, ApiValue, Value, View, ViewMut};
 use pintle_storage::{Expect, Write};
-use pintle_types::core::v1::{IPFamily, Service, ServicePort, ServiceSpec, ServiceType};
+use pintle_types::core::v1::{IPFamily, IPFamilyPolicy, Service, ServicePort, ServiceSpec, ServiceType};
 use pintle_types::meta::v1::{Condition, ConditionStatus, ObjectMeta};
 use pintle_types::networking::v1::{
     IPAddress, IPAddressSpec, ParentReference, ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus,
@@ -113,6 +113,24 @@ impl Allocator for Allocators {
         let (reserved, outcome) = self.of(registry).allocate(target, object, old, options);
         // Dropping `reserved` releases what was allocated before an error.
         MaybeReady::Ready(outcome.map(|()| Box::new(reserved) as Box<dyn Reservation>))
+    }
+
+    fn complete_stored(&self, object: &mut Value) {
+        let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
+        let view = spec.view();
+        let is_complete = view.field(ServiceSpec::IP_FAMILIES).iter().len() > 0;
+        if is_complete || view.field(ServiceSpec::CLUSTER_IP).as_str() != families::NONE {
+            return;
+        }
+        let Some(primary) = self.families().into_iter().next() else { return };
+        let has_selector = !view.field(ServiceSpec::SELECTOR).get().is_empty();
+        let (policy, families) = match has_selector {
+            true => (IPFamilyPolicy::SINGLE_STACK, vec![primary]),
+            // Its endpoints are those of a user, who may have given them any family.
+            false => (IPFamilyPolicy::REQUIRE_DUAL_STACK, vec![primary.clone(), families::other(&primary)]),
+        };
+        spec.by_ref().field(ServiceSpec::IP_FAMILY_POLICY).set(Some(policy));
+        spec.field(ServiceSpec::IP_FAMILIES).set(families);
     }
 
     fn writes(&self, registry: &Registry, _: &Target, new: Option<&Value>, old: Option<&Value>) -> Result<Vec<Write>> {

@@ -6,13 +6,13 @@ mod repair;
 
 use crate::{Allocation, Allocators};
 use pintle_cache::Cache;
-use pintle_codec::json;
+use pintle_codec::{Strictness, json};
 use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{
-    AdmissionChain, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions, Written,
+    AdmissionChain, DeleteOptions, Environment, EtcdCodec, Payload, Registry, Result, Target, WriteOptions, Written,
 };
 use pintle_schema::{Value, value};
-use pintle_storage::{MemoryStore, Store};
+use pintle_storage::{Expect, MemoryStore, Store, Transaction, TranscodingStore};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -48,7 +48,10 @@ struct Server(Registry, Arc<Allocators>);
 
 impl Server {
     fn new(ranges: &[&str], node_ports: std::ops::RangeInclusive<u16>) -> Self {
-        let store = Arc::new(MemoryStore::new());
+        Server::over(Arc::new(MemoryStore::new()), ranges, node_ports)
+    }
+
+    fn over(store: Arc<dyn Store>, ranges: &[&str], node_ports: std::ops::RangeInclusive<u16>) -> Self {
         let cache =
             Cache::new(pintle_groups::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         store.start(Box::new(cache.writer())).unwrap();
@@ -543,4 +546,70 @@ fn concurrent_requests_never_get_the_same_value() {
     let used: BTreeSet<String> = server.cluster_ips().into_iter().collect();
     assert_eq!(used, server.addresses());
     assert_eq!(used.len(), 30);
+}
+
+/// What servers before 1.20 stored.
+const OLD: &[(&str, &str)] = &[
+    (
+        "headful",
+        r#"{"clusterIP":"10.0.0.5","type":"ClusterIP","ports":[{"port":80,"protocol":"TCP","targetPort":80}]}"#,
+    ),
+    (
+        "outside",
+        r#"{"clusterIP":"10.0.0.6","type":"NodePort","ports":[{"port":80,"protocol":"TCP","targetPort":80,"nodePort":30007}]}"#,
+    ),
+    (
+        "headless",
+        r#"{"clusterIP":"None","type":"ClusterIP","selector":{"a":"b"},"ports":[{"port":80,"protocol":"TCP","targetPort":80}]}"#,
+    ),
+    (
+        "selectorless",
+        r#"{"clusterIP":"None","type":"ClusterIP","ports":[{"port":80,"protocol":"TCP","targetPort":80}]}"#,
+    ),
+];
+
+#[test]
+fn services_of_old_servers_are_shown_whole_and_updated() {
+    for (name, spec) in OLD {
+        let written = Arc::new(MemoryStore::new());
+        let mut form = EtcdCodec::new(pintle_groups::resources());
+        form.json = true;
+        let store = Arc::new(TranscodingStore::new(written.clone(), Arc::new(form)));
+        let server = Server::over(store, &["10.0.0.0/24"], 30_000..=32_767);
+        let metadata = format!(
+            r#"{{"name":"{name}","namespace":"default","uid":"u","creationTimestamp":"2020-01-01T00:00:00Z"}}"#
+        );
+        let old = format!(
+            r#"{{"kind":"Service","apiVersion":"v1","metadata":{metadata},"spec":{spec},"status":{{"loadBalancer":{{}}}}}}"#
+        );
+        let target = server.service(name);
+        let write = Transaction::one(target.key().into(), Expect::Absent, Some(old.into_bytes().into()));
+        wait(written.commit(write)).expect("stored");
+
+        let families = if *name == "selectorless" { value!(["IPv4", "IPv6"]) } else { value!(["IPv4"]) };
+        let policy = if *name == "selectorless" { "RequireDualStack" } else { "SingleStack" };
+        let ip =
+            json::parse(spec.as_bytes(), Strictness::Ignore).expect("JSON").value.str_at(&["clusterIP"]).to_owned();
+        let is_whole = |service: &Value| {
+            let spec = |field: &str| service.at(&["spec", field]).cloned().unwrap_or_default();
+            assert_eq!(spec("clusterIPs"), value!([(ip.clone())]), "{name}");
+            assert_eq!(spec("ipFamilies"), families, "{name}");
+            assert_eq!(spec("ipFamilyPolicy"), value!(policy), "{name}");
+            assert_eq!(spec("internalTrafficPolicy"), value!("Cluster"), "{name}");
+        };
+        let shown = || {
+            let stored = target.cache.get(&target.key()).expect("it is stored");
+            let mut service = server.0.decode(&target, &stored).expect("a service");
+            server.0.to_served_now(&target, &mut service).expect("served");
+            service
+        };
+        let before = shown();
+        is_whole(&before);
+        // A patch begins from what is stored, an update from what was shown.
+        let patched = server.change(name, |spec| spec.set_at(&["sessionAffinity"], "ClientIP"));
+        is_whole(&patched.expect("patched"));
+        let again = before.get("spec").cloned().expect("a spec");
+        is_whole(&server.change(name, |spec| *spec = again.clone()).expect("updated"));
+        is_whole(&shown());
+    }
 }

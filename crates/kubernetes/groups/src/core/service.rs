@@ -53,6 +53,7 @@ static SERVICE: Strategy = Strategy {
     delete_answers_object: true,
     prepare_create: Some(prepare_create),
     prepare_update: Some(service_update::prepare),
+    complete_stored: Some(complete_stored),
     decorate: Some(decorate),
     ..WITH_STATUS
 };
@@ -70,13 +71,18 @@ fn first_of_cluster_ips(mut spec: ViewMut<'_, ServiceSpec>) {
     }
 }
 
-/// Sets fields that services lack which were stored before these fields existed. Services that are other names are
-/// stored with their policy for internal traffic, and shown without.
+/// Services that are other names are stored with their policy for internal traffic, and shown without.
 fn decorate(object: &mut Value) {
     let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
     if spec.view().field(ServiceSpec::TYPE).get() == ServiceType::EXTERNAL_NAME {
-        return clear(&mut spec, ServiceSpec::INTERNAL_TRAFFIC_POLICY);
+        clear(&mut spec, ServiceSpec::INTERNAL_TRAFFIC_POLICY);
     }
+}
+
+/// Sets fields that services lack which were stored before these fields existed. The families of those without addresses depend on
+/// the cluster: the allocator fills them in.
+fn complete_stored(object: &mut Value) {
+    let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
     if !service_update::needs_cluster_ip(spec.view()) {
         return;
     }
@@ -108,7 +114,7 @@ fn family_of(ip: &str) -> Option<IPFamily> {
 mod tests {
     use super::*;
     use crate::tests::created;
-    use pintle_schema::value;
+    use pintle_schema::{ApiType, canonicalize, value};
 
     #[test]
     fn a_single_address_is_the_first() {
@@ -124,12 +130,32 @@ mod tests {
     }
 
     #[test]
-    fn old_services_are_shown_whole() {
-        let mut service = value!({"spec": {"type": "ClusterIP", "clusterIP": "fd00::1"}});
-        decorate(&mut service);
-        let expected = value!({"type": "ClusterIP", "clusterIP": "fd00::1", "clusterIPs": ["fd00::1"],
-            "internalTrafficPolicy": "Cluster", "ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack"});
-        assert_eq!(service.get("spec"), Some(&expected));
+    fn old_services_are_completed() {
+        let both = value!(["10.0.0.1", "fd00::1"]);
+        for (old, families, policy) in [
+            (value!({"type": "ClusterIP", "clusterIP": "fd00::1"}), value!(["IPv6"]), "SingleStack"),
+            (
+                value!({"type": "NodePort", "clusterIP": "10.0.0.1", "clusterIPs": both}),
+                value!(["IPv4", "IPv6"]),
+                "RequireDualStack",
+            ),
+        ] {
+            let mut service = value!({"spec": (old.clone())});
+            complete_stored(&mut service);
+            let mut expected = old.clone();
+            if expected.get("clusterIPs").is_none() {
+                expected.set_at(&["clusterIPs"], value!([(expected.get("clusterIP").cloned().unwrap_or_default())]));
+            }
+            expected.set_at(&["internalTrafficPolicy"], "Cluster");
+            expected.set_at(&["ipFamilies"], families);
+            expected.set_at(&["ipFamilyPolicy"], policy);
+            let canonical = |spec: &Value| {
+                let mut service = value!({"spec": (spec.clone())});
+                canonicalize(Service::schema(), &mut service);
+                service
+            };
+            assert_eq!(canonical(service.get("spec").expect("a spec")), canonical(&expected), "{old:?}");
+        }
         let mut alias = value!({"spec": {"type": "ExternalName", "internalTrafficPolicy": "Local"}});
         decorate(&mut alias);
         assert!(alias.at(&["spec", "internalTrafficPolicy"]).is_none_or(Value::is_null));

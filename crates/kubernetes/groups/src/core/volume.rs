@@ -59,7 +59,8 @@ static CLAIM: Strategy = Strategy {
     // The phase is left to its default, as kube-apiserver leaves it: a claim is stored without one.
     prepare_create: Some(|object, context| prepare_claim(object, None, context)),
     prepare_update: Some(|object, old, context| prepare_claim(object, Some(old), context)),
-    decorate: Some(|object| mirror_sources(claim_spec(object))),
+    // Servers stored one of them alone before there were both, and the spec must not change.
+    complete_stored: Some(|object| mirror_sources(claim_spec(object))),
     ..WITH_STATUS
 };
 
