@@ -201,6 +201,16 @@ fn what_kinds_add() {
     assert_eq!(warned(StatefulSet::schema(), &set, Some(&set), ""), [claim(".Spec"), history.to_owned()]);
     assert_eq!(warned(StatefulSet::schema(), &set, Some(&set), "status"), [""; 0]);
 
+    // Amounts beyond 64 bits are whole, however they are written.
+    for amount in ["1e19", "1e30", "1e40", "10E", "100E", "16Ei", "-1e30"] {
+        let claim = value!({"spec": {"resources": {"requests": {"storage": (amount)}}}});
+        let set = value!({"metadata": {"name": "a"}, "spec": {"volumeClaimTemplates": [(claim)]}});
+        assert_eq!(warned(StatefulSet::schema(), &set, None, ""), [""; 0], "{amount}");
+        let resources = value!({"requests": {"memory": (amount)}, "limits": {"memory": (amount)}});
+        let pod = value!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i", "resources": resources}]}});
+        assert_eq!(warned(Pod::schema(), &pod, None, ""), [""; 0], "{amount}");
+    }
+
     let spec = value!({"completionMode": "Indexed", "completions": 100_001, "parallelism": 10_001});
     let many = ": In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, \
                 Kubernetes might not be able to track completedIndexes when a big number of indexes fail";

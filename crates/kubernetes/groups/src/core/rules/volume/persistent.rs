@@ -100,14 +100,22 @@ pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<
 /// How many units of ten to the power of `scale` a quantity is, as kube-apiserver counts: past 64 bits, a number
 /// with few digits counts as nothing, and of one with many the lowest bits are reported.
 pub fn units(quantity: &Quantity, scale: i64) -> i64 {
-    let Some(units) = quantity.decimal().in_units(scale) else {
+    let decimal = quantity.decimal();
+    // What is smaller than a unit is rounded.
+    if decimal.round_away(scale) != decimal {
         return if scale == 0 { quantity.value() } else { quantity.milli_value() };
-    };
-    let number = quantity.as_str().trim_end_matches(|c: char| !c.is_ascii_digit());
-    match i64::try_from(units) {
-        Ok(units) => units,
-        Err(_) if number.parse::<i64>().is_ok() => 0,
-        Err(_) => units as i64,
+    }
+    let units = decimal.in_units(scale);
+    if let Some(units) = units.and_then(|units| i64::try_from(units).ok()) {
+        return units;
+    }
+    // The number before the suffix, or before the exponent.
+    let number = quantity.as_str().trim_start_matches('-').split(|c: char| !c.is_ascii_digit()).next();
+    match (number.is_some_and(|number| number.parse::<i64>().is_ok()), units) {
+        (true, _) => 0,
+        (false, Some(units)) => units as i64,
+        (false, None) if scale == 0 => quantity.value(),
+        (false, None) => quantity.milli_value(),
     }
 }
 
