@@ -18,4 +18,4 @@ pub use check::{Limit, Refusal, Request, check};
 pub use countable::Countable;
 pub use pods::is_over as is_pod_over;
 pub use profile::Profile;
-pub use total::used;
+pub use total::{Pause, used};

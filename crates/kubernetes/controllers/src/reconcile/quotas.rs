@@ -7,8 +7,9 @@ use super::{Reconciler, is_removal, read};
 use crate::queue::Outcome;
 use crate::requests::{Requests, Who};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use crate::slices::{Slices, Work};
 use pintle_cache::{Event, Object, WatchFilter};
-use pintle_quota::{Countable, Profile, same_amounts, used};
+use pintle_quota::{Countable, Pause, Profile, same_amounts, used};
 use pintle_registry::{Result, Status, Target, metadata};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{ResourceQuota, ResourceQuotaStatus};
@@ -30,6 +31,7 @@ pub struct Quotas {
     world: Arc<ResourceIndex>,
     quotas: KindId,
     known: Mutex<KnownQuotas>,
+    pub(crate) work: Work,
 }
 
 #[derive(Default)]
@@ -49,7 +51,7 @@ impl Quotas {
     /// # Errors
     /// A conflict if the quota is not the one of the current revision: it may have been charged with objects that would
     /// be counted, or the objects that it was charged with are not visible yet.
-    pub(crate) fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
+    pub(crate) async fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
         let (registry, namespace) = (&self.world.registry, metadata::text(quota, "namespace"));
         let (name, version) = (metadata::text(quota, "name"), metadata::text(quota, "resourceVersion"));
         let kind = self.world.kind(self.quotas).ok_or_else(|| Status::internal("resource quotas are not stored"))?;
@@ -62,7 +64,7 @@ impl Quotas {
         }
         let view = View::<ResourceQuota>::new(quota);
         let (spec, status) = (view.field(ResourceQuota::SPEC).get(), view.field(ResourceQuota::STATUS).get());
-        let counted = used(registry, namespace, &spec, at)?;
+        let counted = used(registry, namespace, &spec, at, &mut self.work.slices()).await?;
         // Resources that no evaluator counts keep the amount that another client wrote.
         let mut usage = status.used.clone();
         usage.extend(counted);
@@ -97,13 +99,19 @@ impl Quotas {
     }
 }
 
+impl Pause for Slices<'_> {
+    async fn before(&mut self, cost: u32) {
+        self.steps(cost).await;
+    }
+}
+
 impl Reconciler for Quotas {
     const QUEUE: &'static str = "resourcequota_primary";
     const WORKERS: usize = 5;
 
     fn new(world: Arc<ResourceIndex>) -> Option<Self> {
         let quotas = world.stored("", "resourcequotas")?;
-        Some(Quotas { world, quotas, known: Mutex::default() })
+        Some(Quotas { world, quotas, known: Mutex::default(), work: Work::default() })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -163,19 +171,22 @@ impl Reconciler for Quotas {
     async fn sync(&self, place: &ObjectKey) -> Outcome {
         let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
         let Some((stored, quota)) = read(&self.world, place) else { return Outcome::Done };
-        match self.status(&quota) {
-            Ok(Some(_)) => {}
+        let wanted = match self.status(&quota).await {
+            Ok(Some(wanted)) => wanted,
             Ok(None) => return Outcome::After(RECOUNT),
             Err(status) => return retry(&status),
-        }
+        };
         let requests = Requests { world: &self.world, who: Who::Account("resourcequota-controller") };
         let target = kind.at(&stored);
+        let counted = metadata::text(&quota, "resourceVersion");
         let count = |quota: &mut Value| {
-            if let Some(wanted) = self.status(quota)? {
-                let mut status = ViewMut::<ResourceQuota>::new(quota).field(ResourceQuota::STATUS);
-                status.by_ref().field(ResourceQuotaStatus::HARD).set(wanted.hard);
-                status.field(ResourceQuotaStatus::USED).set(wanted.used);
+            // One that has been charged since is counted again.
+            if metadata::text(quota, "resourceVersion") != counted {
+                return Err(Status::modified(&target.resource, &target.name));
             }
+            let mut status = ViewMut::<ResourceQuota>::new(quota).field(ResourceQuota::STATUS);
+            status.by_ref().field(ResourceQuotaStatus::HARD).set(wanted.hard.clone());
+            status.field(ResourceQuotaStatus::USED).set(wanted.used.clone());
             Ok(())
         };
         match requests.try_change(&target, "status", count).await {

@@ -5,6 +5,8 @@ use super::*;
 use crate::Controller;
 use crate::reconcile::Reconciler;
 use crate::reconcile::quotas::Quotas;
+use crate::slices::DECODING;
+use crate::slices::tests::in_slices;
 
 impl Fixture {
     fn start_with(&self, controller: Controller) -> Controllers {
@@ -61,14 +63,33 @@ async fn a_charge_during_a_count_is_a_conflict() {
     };
     charge("1").await;
     let quotas = Quotas::new(Arc::new(ResourceIndex::new(fixture.registry.clone()))).expect("quotas are stored");
-    let is_due = |quota: &Value| quotas.status(quota).map(|wanted| wanted.is_some());
+    let is_due = async |quota: &Value| quotas.status(quota).await.map(|wanted| wanted.is_some());
     let before = fixture.read(&target);
-    assert_eq!(is_due(&before).ok(), Some(true), "nothing is stored");
+    assert_eq!(is_due(&before).await.ok(), Some(true), "nothing is stored");
     charge("2").await;
     fixture.owned("a", &[], &[]).await;
     // One config map is stored, which is what the old quota says.
-    assert_eq!(is_due(&before).expect_err("the quota has changed").code, 409);
-    assert_eq!(is_due(&fixture.read(&target)).ok(), Some(true));
+    assert_eq!(is_due(&before).await.expect_err("the quota has changed").code, 409);
+    assert_eq!(is_due(&fixture.read(&target)).await.ok(), Some(true));
+}
+
+#[tokio::test]
+async fn a_namespace_is_counted_in_slices() {
+    const OBJECTS: usize = 150;
+    let fixture = Fixture::new().await;
+    for number in 0..OBJECTS {
+        fixture.owned(&format!("map-{number}"), &[], &[]).await;
+        let pod = value!({"metadata": {"name": (format!("p-{number}"))}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        fixture.create("", "pods", "default", pod).await;
+    }
+    let quota = value!({"metadata": {"name": "q"}, "spec": {"hard": {"configmaps": "500", "pods": "500"}}});
+    fixture.create("", "resourcequotas", "default", quota).await;
+    let quota = fixture.read(&fixture.target("", "resourcequotas", "default", "q"));
+    let quotas = Quotas::new(Arc::new(ResourceIndex::new(fixture.registry.clone()))).expect("quotas are stored");
+    let (wanted, steps) = in_slices(&quotas.work, quotas.status(&quota)).await;
+    let used = wanted.expect("counted").expect("a status").used;
+    assert!(used.values().all(|amount| amount.to_string() == OBJECTS.to_string()), "{used:?}");
+    assert_eq!(steps, (OBJECTS * (1 + DECODING as usize)) as u64);
 }
 
 #[tokio::test]
