@@ -1,9 +1,12 @@
 //! Handwritten rules of the certificates group.
 //!
-//! Files for requests, for names of signers and for PEM; this one is the table.
+//! Files for requests, for names of signers, for PEM and for keys; this one is the table.
 
+mod der;
 pub mod pem;
 mod pod_request;
+pub mod private_key;
+pub mod public_key;
 pub mod signer_name;
 pub mod signing_request;
 mod trust_bundle;

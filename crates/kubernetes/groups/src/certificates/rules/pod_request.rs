@@ -1,9 +1,10 @@
-//! Rules of PodCertificateRequest: the requester, the duration, and one of two proofs of possession. The proofs
-//! themselves are not verified here.
+//! Rules of PodCertificateRequest: the requester, the duration, and one of two proofs of possession, which is verified. Guarantees
+//! that a valid request was made by who has the private key. Must never look at an issued certificate.
 
+use super::public_key::{CertificateRequest, Curve, PublicKey};
 use super::signer_name;
 use crate::rules::{immutable, invalid_each};
-use pintle_schema::{Map, View, names};
+use pintle_schema::{Bytes, FieldName, Map, Value, View, base64, names};
 use pintle_types::certificates::v1beta1::{
     PodCertificateRequest, PodCertificateRequestSpec, PodCertificateRequestStatus,
 };
@@ -49,9 +50,80 @@ pub fn one_proof(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     }
     let is_there = |field| !spec.new.field(field).value().is_zero();
     let proofs = [Spec::STUB_PKCS10_REQUEST, Spec::PKIX_PUBLIC_KEY, Spec::PROOF_OF_POSSESSION].map(is_there);
-    if !matches!(proofs, [true, false, false] | [false, true, true]) {
-        let detail = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set";
-        cx.errors.push(ErrorKind::Invalid, spec.path.to_string(), None, detail);
+    match proofs {
+        [true, false, false] => certificate_request(spec, cx),
+        [false, true, true] => public_key(spec, cx),
+        _ => {
+            let detail = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set";
+            cx.errors.push(ErrorKind::Invalid, spec.path.to_string(), None, detail);
+        }
+    }
+}
+
+/// The most bytes of a key, a proof or a request.
+const MOST_BYTES: usize = 10_240;
+
+/// The bytes of a field; `None` if there are too many, which is reported.
+fn bytes_of(spec: &At<'_, Spec>, field: FieldName<Spec, Bytes>, cx: &mut ValidationContext<'_>) -> Option<Vec<u8>> {
+    let text = spec.new.field(field).value().as_str().unwrap_or_default();
+    let bytes = base64::decode(text).unwrap_or_default();
+    if bytes.len() > MOST_BYTES {
+        cx.errors.too_long(spec.path.to(field), MOST_BYTES);
+        return None;
+    }
+    Some(bytes)
+}
+
+/// A request is signed by the key that it contains, which is of a kind that signers take.
+fn certificate_request(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
+    let field = Spec::STUB_PKCS10_REQUEST;
+    let Some(bytes) = bytes_of(&spec, field, cx) else { return };
+    let fault = match CertificateRequest::parse(&bytes) {
+        None => Some((None, "must be a valid PKCS#10 CSR")),
+        Some(request) => {
+            let unusable = unusable(&request.key, "elliptic public keys must use curve P256, P384, or P521", || None);
+            unusable.or_else(|| (!request.is_signed()).then_some((None, "invalid signature")))
+        }
+    };
+    if let Some((value, detail)) = fault {
+        cx.errors.push(ErrorKind::Invalid, spec.path.to(field).to_string(), value, detail);
+    }
+}
+
+/// A key of a kind that signers take has signed the UID of the pod.
+fn public_key(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
+    let (key, proof) = (Spec::PKIX_PUBLIC_KEY, Spec::PROOF_OF_POSSESSION);
+    let Some(info) = bytes_of(&spec, key, cx) else { return };
+    let Some(signature) = bytes_of(&spec, proof, cx) else { return };
+    let shown = || Some(spec.new.field(key).value().clone());
+    let uid = spec.new.field(Spec::POD_UID).as_str();
+    let (field, value, detail) = match PublicKey::parse(&info) {
+        Err(_) | Ok(PublicKey::Unknown) => (key, shown(), "must be a valid PKIX-serialized public key"),
+        Ok(public) => match unusable(&public, "elliptic public keys must use curve P256 or P384", shown) {
+            Some((value, detail)) => (key, value, detail),
+            None if public.has_signed(uid.as_bytes(), &signature) => return,
+            None => (proof, None, "could not verify proof-of-possession signature"),
+        },
+    };
+    cx.errors.push(ErrorKind::Invalid, spec.path.to(field).to_string(), value, detail);
+}
+
+/// Why no signer takes a key: what is shown of it, and the text of the error.
+fn unusable(
+    key: &PublicKey<'_>,
+    of_curve: &'static str,
+    shown: impl FnOnce() -> Option<Value>,
+) -> Option<(Option<Value>, &'static str)> {
+    match key {
+        PublicKey::Ec(Curve::P224, _) => Some((Some(Value::from("curve P-224")), of_curve)),
+        PublicKey::Rsa { .. } => {
+            let bits = key.rsa_bits().filter(|bits| ![3072, 4096].contains(bits))?;
+            Some((Some(Value::from(format!("{bits}-bit modulus"))), "RSA keys must have modulus size 3072 or 4096"))
+        }
+        PublicKey::OtherKind | PublicKey::Unknown => {
+            Some((shown(), "unknown public key type; supported types are Ed25519, ECDSA, and RSA"))
+        }
+        PublicKey::Ed25519(_) | PublicKey::Ec(..) => None,
     }
 }
 
@@ -81,4 +153,82 @@ pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut Validat
 /// The spec is immutable.
 pub fn keeps_spec(request: At<'_, PodCertificateRequest>, cx: &mut ValidationContext<'_>) {
     request.field(PodCertificateRequest::SPEC, |spec| immutable(spec, cx));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::public_key::tests::{UID, key};
+    use super::*;
+    use crate::rules::tests::validate;
+    use pintle_schema::{ApiType, value};
+
+    fn errors(fields: &[(&str, Vec<u8>)]) -> Vec<String> {
+        let mut request = value!({
+            "metadata": {"name": "a", "namespace": "default"},
+            "spec": {
+                "signerName": "example.com/a", "podName": "p", "podUID": (UID), "serviceAccountName": "s",
+                "serviceAccountUID": "u", "nodeName": "n", "nodeUID": "u", "maxExpirationSeconds": 3600
+            }
+        });
+        for (field, bytes) in fields {
+            request.set_at(&["spec", field], base64::encode(bytes));
+        }
+        validate(PodCertificateRequest::schema(), &request, None, "")
+    }
+
+    #[test]
+    fn possession_is_proved_by_a_signature() {
+        let proved = |public: &str, proof: Vec<u8>| {
+            errors(&[("pkixPublicKey", key(public, "public")), ("proofOfPossession", proof)])
+        };
+        for (name, proof) in
+            [("ed25519", "proof"), ("p256", "proof"), ("p384", "proof"), ("p521", "proof"), ("rsa3072", "proof")]
+        {
+            assert_eq!(proved(name, key(name, proof)), [""; 0], "{name}");
+            let other = if name == "p256" { "p384" } else { "p256" };
+            let wrong = "spec.proofOfPossession: Invalid value: could not verify proof-of-possession signature";
+            assert_eq!(proved(name, key(other, proof)), [wrong], "{name}");
+        }
+        for (name, why) in [
+            ("rsa2048", "\"2048-bit modulus\": RSA keys must have modulus size 3072 or 4096"),
+            ("p224", "\"curve P-224\": elliptic public keys must use curve P256 or P384"),
+        ] {
+            assert_eq!(proved(name, vec![1]), [format!("spec.pkixPublicKey: Invalid value: {why}")]);
+        }
+        let shown = base64::encode(&key("x25519", "public"));
+        let why = "unknown public key type; supported types are Ed25519, ECDSA, and RSA";
+        assert_eq!(proved("x25519", vec![1]), [format!("spec.pkixPublicKey: Invalid value: \"{shown}\": {why}")]);
+        let malformed = errors(&[("pkixPublicKey", vec![1, 2, 3]), ("proofOfPossession", vec![1])]);
+        let why = "must be a valid PKIX-serialized public key";
+        assert_eq!(malformed, [format!("spec.pkixPublicKey: Invalid value: \"AQID\": {why}")]);
+        for field in ["pkixPublicKey", "proofOfPossession"] {
+            let mut fields = [("pkixPublicKey", vec![1]), ("proofOfPossession", vec![1])];
+            fields
+                .iter_mut()
+                .filter(|(name, _)| *name == field)
+                .for_each(|(_, bytes)| *bytes = vec![1; MOST_BYTES + 1]);
+            assert_eq!(errors(&fields), [format!("spec.{field}: Too long: may not be more than 10240 bytes")]);
+        }
+    }
+
+    #[test]
+    fn a_certificate_request_is_signed_by_its_key() {
+        let of = |bytes: Vec<u8>| errors(&[("stubPKCS10Request", bytes)]);
+        for name in ["ed25519", "p256", "p384", "p521", "rsa3072"] {
+            assert_eq!(of(key(name, "request")), [""; 0], "{name}");
+            let mut changed = key(name, "request");
+            // The name of the subject is empty; the version is not.
+            changed.iter_mut().last().into_iter().for_each(|byte| *byte ^= 1);
+            assert_eq!(of(changed), ["spec.stubPKCS10Request: Invalid value: invalid signature"], "{name}");
+        }
+        for (bytes, why) in [
+            (key("rsa2048", "request"), "\"2048-bit modulus\": RSA keys must have modulus size 3072 or 4096"),
+            (key("p224", "request"), "\"curve P-224\": elliptic public keys must use curve P256, P384, or P521"),
+            (vec![1], "must be a valid PKCS#10 CSR"),
+        ] {
+            assert_eq!(of(bytes), [format!("spec.stubPKCS10Request: Invalid value: {why}")]);
+        }
+        let long = of(vec![1; MOST_BYTES + 1]);
+        assert_eq!(long, ["spec.stubPKCS10Request: Too long: may not be more than 10240 bytes"]);
+    }
 }
