@@ -33,14 +33,6 @@ pub const STRICT_PROBLEM_BYTES: usize = 256 * 1024;
 /// counts only nodes, and copies a text for each alias.
 pub const YAML_ALIASED_BYTES: usize = 3 * 1024 * 1024;
 
-/// The depth of invalid YAML up to which its error is determined exactly: each token costs a step for each bracket
-/// around it.
-pub(crate) const YAML_ASKED_DEPTH: usize = 50;
-
-/// Bytes of YAML that are parsed again because kube-apiserver accepts what our parser refuses: once for each scalar that its
-/// later lines make invalid. A small document may have thousands of them.
-pub(crate) const YAML_REREAD_BYTES: usize = 16 << 20;
-
 /// The share of decoded YAML nodes that may come from aliases: almost all in small documents, a tenth in large ones,
 /// as in kube-apiserver.
 pub fn yaml_alias_ratio(decoded: u64) -> f64 {

@@ -3,6 +3,7 @@
 
 use super::nodes::{Document, Kind, Node, NodeId, error};
 use super::resolve::{Resolved, resolve};
+use super::tags::Tag;
 use crate::error::DecodeError;
 use crate::json::any;
 use crate::json::encode::write_float;
@@ -14,7 +15,7 @@ use std::collections::HashMap;
 type Build<T> = Result<T, DecodeError>;
 
 /// The value of a document, and its duplicate keys.
-pub(super) fn value(document: &Document<'_>) -> Build<(Value, Vec<String>)> {
+pub(super) fn value(document: &Document) -> Build<(Value, Vec<String>)> {
     let mut builder = Builder {
         document,
         decoded: 0,
@@ -107,7 +108,7 @@ struct Entries {
 }
 
 struct Builder<'d> {
-    document: &'d Document<'d>,
+    document: &'d Document,
     /// The number of nodes decoded so far, in total and inside aliases: their ratio is limited.
     decoded: u64,
     aliased: u64,
@@ -161,9 +162,9 @@ impl<'d> Builder<'d> {
         }
         self.depth += 1;
         let tree = match &self.node(id)?.kind {
-            Kind::Scalar { text, tag, plain } => {
+            Kind::Scalar { text, tag, is_implicit } => {
                 self.count_text(text)?;
-                scalar(text, tag.as_deref(), *plain).map(Tree::Scalar)
+                scalar(text, *tag, *is_implicit).map(Tree::Scalar)
             }
             Kind::Sequence(items) => {
                 items.iter().map(|item| self.tree(*item)).collect::<Build<Vec<_>>>().map(Tree::List)
@@ -172,8 +173,8 @@ impl<'d> Builder<'d> {
                 let mut entries = Entries::default();
                 self.mapping(children, &mut entries).map(|()| Tree::Map(entries.list))
             }
-            Kind::Alias { of, at } => {
-                self.enter_alias(id, *at)?;
+            Kind::Alias { of, name } => {
+                self.enter_alias(id, name)?;
                 let tree = self.tree(*of);
                 self.inside.pop();
                 tree
@@ -183,9 +184,9 @@ impl<'d> Builder<'d> {
         tree
     }
 
-    fn enter_alias(&mut self, id: NodeId, at: usize) -> Build<()> {
+    fn enter_alias(&mut self, id: NodeId, name: &str) -> Build<()> {
         if self.inside.contains(&id) {
-            return Err(error(&format!("anchor '{}' value contains itself", self.document.alias_name(at))));
+            return Err(error(&format!("anchor '{name}' value contains itself")));
         }
         self.inside.push(id);
         Ok(())
@@ -202,7 +203,7 @@ impl<'d> Builder<'d> {
                 Tree::Scalar(scalar) => scalar,
                 tree => return Err(error(&format!("invalid map key: {}", tree.go()))),
             };
-            let line = self.node(value)?.line;
+            let line = self.node(value)?.line + 1;
             let value = self.tree(value)?;
             let id = key.id();
             match entries.places.get(&id).and_then(|at| entries.list.get_mut(*at)) {
@@ -221,9 +222,7 @@ impl<'d> Builder<'d> {
 
     fn is_merge(&self, key: NodeId) -> Build<bool> {
         Ok(match &self.node(key)?.kind {
-            Kind::Scalar { text, tag, plain } => {
-                text == "<<" && (*plain || tag.as_deref() == Some("tag:yaml.org,2002:merge"))
-            }
+            Kind::Scalar { text, tag, is_implicit } => text == "<<" && (*is_implicit || *tag == Tag::Merge),
             _ => false,
         })
     }
@@ -241,9 +240,9 @@ impl<'d> Builder<'d> {
         let want_map = || error("map merge requires map or sequence of maps as the value");
         match &self.node(id)?.kind {
             Kind::Mapping(children) => self.nested(|builder| builder.mapping(children, entries)),
-            Kind::Alias { of, at } => match &self.node(*of)?.kind {
+            Kind::Alias { of, name } => match &self.node(*of)?.kind {
                 Kind::Mapping(children) => {
-                    self.enter_alias(id, *at)?;
+                    self.enter_alias(id, name)?;
                     self.count()?;
                     let merged = self.nested(|builder| builder.mapping(children, entries));
                     self.inside.pop();
@@ -270,32 +269,33 @@ fn excessive_aliasing() -> DecodeError {
     error("document contains excessive aliasing")
 }
 
-fn scalar(text: &Str, tag: Option<&str>, plain: bool) -> Build<Scalar> {
-    let string = || Scalar::String(text.clone());
-    let Some(tag) = tag else {
-        return Ok(if plain { resolved(resolve(text), text) } else { string() });
+fn scalar(text: &Str, tag: Tag, is_implicit: bool) -> Build<Scalar> {
+    let wanted = match tag {
+        Tag::Absent if is_implicit => return Ok(resolved(resolve(text), text)),
+        Tag::Absent | Tag::Exclaimed | Tag::Merge | Tag::Other => return Ok(Scalar::String(text.clone())),
+        Tag::Binary => {
+            let bytes = base64::decode(text).map_err(|_| error("!!binary value contains invalid base64 data"))?;
+            return Ok(Scalar::String(Str::new(crate::json::scan::as_text(&bytes))));
+        }
+        Tag::Bool => "bool",
+        Tag::Float => "float",
+        Tag::Int => "int",
+        Tag::Null => "null",
+        Tag::Timestamp => "timestamp",
     };
-    let Some(short) = tag.strip_prefix("tag:yaml.org,2002:") else { return Ok(string()) };
     let found = resolve(text);
     let name = match &found {
         Resolved::Null => "null",
         Resolved::Bool(_) => "bool",
         Resolved::Int(_) | Resolved::Unsigned(_) => "int",
         Resolved::Float(_) => "float",
-        Resolved::Timestamp => "timestamp",
-        Resolved::String => "str",
+        Resolved::Timestamp if tag == Tag::Timestamp => "timestamp",
+        Resolved::Timestamp | Resolved::String => "str",
     };
-    match (short, found) {
-        ("binary", _) => {
-            let bytes = base64::decode(text).map_err(|_| error("!!binary value contains invalid base64 data"))?;
-            Ok(Scalar::String(Str::new(crate::json::scan::as_text(&bytes))))
-        }
-        ("float", Resolved::Int(int)) => Ok(Scalar::Float(int as f64)),
-        ("bool" | "int" | "float" | "null" | "timestamp", found) if name == short => Ok(resolved(found, text)),
-        ("bool" | "int" | "float" | "null" | "timestamp", _) => {
-            Err(error(&format!("cannot decode !!{name} `{text}` as a !!{short}")))
-        }
-        _ => Ok(string()),
+    match found {
+        Resolved::Int(int) if tag == Tag::Float => Ok(Scalar::Float(int as f64)),
+        found if name == wanted => Ok(resolved(found, text)),
+        _ => Err(error(&format!("cannot decode !!{name} `{text}` as a !!{wanted}"))),
     }
 }
 
@@ -362,7 +362,7 @@ fn key_text(key: Scalar, value: &Tree) -> Build<Str> {
         Scalar::String(text) => text,
         Scalar::Int(int) => Str::from(int.to_string()),
         Scalar::Bool(value) => Str::new_static(if value { "true" } else { "false" }),
-        Scalar::Float(float) => Str::from(super::emit::float_text(f64::from(float as f32))),
+        Scalar::Float(float) => Str::from(super::emit::single_float_text(float as f32)),
         Scalar::Unsigned(int) => {
             let text = format!("unsupported map key of type: uint64, key: {int:#x}, value: {}", value.go());
             return Err(DecodeError::Syntax(text));

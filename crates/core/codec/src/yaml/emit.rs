@@ -136,17 +136,25 @@ pub(super) fn number_text(float: f64) -> String {
 
 /// Go's `%g` with the shortest digits: with an exponent, of at least two digits, below 1e-4 and from 1e6 on.
 pub(super) fn float_text(float: f64) -> String {
+    go_float(float, &format!("{float:e}"), float.to_string())
+}
+
+/// The same with the digits of single precision.
+pub(super) fn single_float_text(float: f32) -> String {
+    go_float(f64::from(float), &format!("{float:e}"), float.to_string())
+}
+
+fn go_float(float: f64, scientific: &str, plain: String) -> String {
     if float.is_nan() {
         return ".nan".to_owned();
     }
     if float.is_infinite() {
         return if float > 0.0 { ".inf".to_owned() } else { "-.inf".to_owned() };
     }
-    let scientific = format!("{float:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let Some((digits, exponent)) = scientific.split_once('e') else { return plain };
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..6).contains(&exponent) || float == 0.0 {
-        return float.to_string();
+        return plain;
     }
     format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }

@@ -87,7 +87,7 @@ mod tests {
 
     /// YAML's interpretation of a text.
     fn slowly(text: &str) -> Option<Value> {
-        let document = super::super::nodes::read(text).ok()??;
+        let document = super::super::nodes::read(&super::super::reader::source(text.as_bytes())).ok()??;
         let (value, duplicates) = super::super::build::value(&document).ok()?;
         duplicates.is_empty().then_some(value)
     }

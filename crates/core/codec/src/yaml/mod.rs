@@ -3,11 +3,17 @@
 
 mod block;
 mod build;
+mod cursor;
 mod emit;
 mod flow;
 mod nodes;
+mod parser;
+mod properties;
 mod reader;
 mod resolve;
+mod scalars;
+mod scanner;
+mod tags;
 
 use crate::error::{DecodeError, StrictProblem};
 use crate::{Decoded, Strictness, json};
@@ -32,8 +38,7 @@ pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeErro
     if let Some(value) = flow::read(bytes) {
         return Ok(Decoded { value, problems: Vec::new() });
     }
-    let text = reader::text(bytes)?;
-    let Some(document) = nodes::read(text)? else {
+    let Some(document) = nodes::read(&reader::source(bytes))? else {
         return Ok(Decoded { value: Value::Null, problems: Vec::new() });
     };
     let (value, duplicates) = build::value(&document)?;

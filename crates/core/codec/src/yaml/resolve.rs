@@ -115,7 +115,7 @@ fn is_timestamp(text: &str) -> bool {
         return false;
     }
     match rest.split_at_checked(1) {
-        None => true,
+        None => rest.is_empty(),
         Some(("T" | "t", rest)) => time_end(rest).is_some_and(is_zone),
         Some((" ", rest)) => time_end(rest) == Some(""),
         Some(_) => false,
@@ -223,6 +223,7 @@ mod tests {
             ("2024-01-02T03:04:05Z", Resolved::Timestamp),
             ("2024-1-2 3:4:5.6", Resolved::Timestamp),
             ("2024-13-02", Resolved::String),
+            ("2024-01-02é", Resolved::String),
             ("_1", Resolved::String),
             ("text", Resolved::String),
         ] {

@@ -182,7 +182,7 @@ fn bodies_in_yaml_and_protobuf() {
             post,
             (YAML, format!("metadata: {{name: a}}\ndata: {}", nested(10_000))),
             400,
-            Parts(&["recursion limit exceeded"]),
+            Parts(&["depth"]),
         ),
         row("YAML: 10,000 levels of blocks", post, (YAML, "- ".repeat(10_000) + "x"), 400, Parts(&["depth"])),
         row(

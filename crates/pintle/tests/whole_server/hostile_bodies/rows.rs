@@ -148,6 +148,11 @@ fn yaml() -> Vec<Row> {
             "a quoted scalar far to the right, of a million lines that are not indented",
             format!("{head}data:\n  a:{}\"x{}y\"\n", " ".repeat(MIB), "\n".repeat(MIB)),
         )
+        .answers(&[422], "Too long"),
+        post(
+            "a million possible keys, each in a bracket of its own",
+            format!("{head}nothing: [{}]", fill(2 * MIB, ",", |_| "[[]: [a]]: b".to_owned())),
+        )
         .answers(&[400], "yaml: "),
         post("the same where no field is", aliased(MIB, 3000, "nothing")).answers(&[400], TOO_MANY_ALIASES),
         post("a scalar of 1 MB aliased 150,000 times", aliased(MIB, 120_000, "data")).answers(&[400], TOO_MANY_ALIASES),
