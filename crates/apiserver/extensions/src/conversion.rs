@@ -120,10 +120,12 @@ impl ConversionWebhook {
     pub(crate) async fn convert(&self, objects: Vec<Value>, from: &str, to: &str) -> Converted {
         let mut converted = Vec::with_capacity(objects.len());
         for batch in objects.chunks(BATCH) {
+            let started = Instant::now();
             match self.convert_batch(batch, from, to).await {
                 Ok(batch) => converted.extend(batch),
-                // kube-apiserver converts each object by itself, and its messages are about one.
-                Err(_) if batch.len() > 1 => {
+                // kube-apiserver converts each object by itself, and its messages are about one. A webhook that did not respond at all
+                // is not asked again.
+                Err(_) if batch.len() > 1 && started.elapsed() < TIMEOUT => {
                     for object in batch {
                         converted.extend(self.convert_batch(std::slice::from_ref(object), from, to).await?);
                     }

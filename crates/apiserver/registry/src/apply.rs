@@ -38,7 +38,7 @@ impl Registry {
         match self.apply_once(&versions, target, live, &applying, options) {
             Err(Failure::NotConverted) => MaybeReady::wait(async move {
                 loop {
-                    versions.convert_missing().await?;
+                    versions.convert_missing().await.map_err(|failed| failed.status)?;
                     match self.apply_once(&versions, target, live, &applying, options) {
                         Err(Failure::NotConverted) => {}
                         outcome => return outcome.map_err(Failure::status),

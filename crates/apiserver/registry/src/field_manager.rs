@@ -21,6 +21,21 @@ pub(crate) struct KindVersions<'a> {
     known_sets: &'a KnownSets,
     /// Converted objects, and those still to be converted.
     converted: Mutex<Vec<ConvertedObject>>,
+    /// Conversions that failed and are not tried again, by their two versions.
+    given_up: Mutex<Vec<(String, String)>>,
+}
+
+/// A conversion that failed.
+pub(crate) struct FailedConversion {
+    pub status: Status,
+    /// From and to which version; `None` if none was tried.
+    versions: Option<(String, String)>,
+}
+
+impl From<Status> for FailedConversion {
+    fn from(status: Status) -> Self {
+        FailedConversion { status, versions: None }
+    }
 }
 
 /// An object that is needed in another version.
@@ -56,7 +71,13 @@ impl<'a> KindVersions<'a> {
         let is_legacy = |resource: &Resource| resource.group.is_empty();
         let kept = |resource: &&Arc<Resource>| is_legacy(resource) == is_legacy(&target.resource);
         let versions = target.stored.versions.iter().filter(kept).map(version).collect();
-        KindVersions { versions, is_custom, known_sets: &registry.known_sets, converted: Mutex::default() }
+        KindVersions {
+            versions,
+            is_custom,
+            known_sets: &registry.known_sets,
+            converted: Mutex::default(),
+            given_up: Mutex::default(),
+        }
     }
 
     fn find(&self, api_version: &str) -> Option<&Version> {
@@ -68,21 +89,28 @@ impl<'a> KindVersions<'a> {
     ///
     /// # Errors
     /// A conversion fails, or none was missing.
-    pub(crate) async fn convert_missing(&self) -> Result<(), Status> {
+    pub(crate) async fn convert_missing(&self) -> Result<(), FailedConversion> {
         let mut objects = std::mem::take(&mut *self.converted());
         let mut has_missed = false;
         while let Some(first) = objects.iter().find(|object| object.converted.is_none()) {
             let (from, to) = (first.from.clone(), first.to.clone());
-            let is_among = |object: &&mut ConvertedObject| {
-                object.converted.is_none() && (&object.from, &object.to) == (&from, &to)
-            };
-            let mut missed: Vec<_> = objects.iter_mut().filter(is_among).collect();
-            let sent = missed.iter().map(|object| object.object.clone()).collect();
+            let is_among =
+                |object: &ConvertedObject| object.converted.is_none() && (&object.from, &object.to) == (&from, &to);
+            let sent = objects.iter().filter(|object| is_among(object)).map(|object| object.object.clone()).collect();
             let conversion = [&from, &to].into_iter().find_map(|version| self.find(version)?.conversion());
             let conversion = conversion.ok_or_else(|| Status::internal("a version has no conversion"))?;
-            let answer = conversion.convert_unpruned(sent, &from, &to).get().await.map_err(Status::not_converted)?;
+            let answer = match conversion.convert_unpruned(sent, &from, &to).get().await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    objects.retain(|object| !is_among(object));
+                    *self.converted() = objects;
+                    let status = Status::not_converted(error);
+                    return Err(FailedConversion { status, versions: Some((from, to)) });
+                }
+            };
+            let mut missed: Vec<_> = objects.iter_mut().filter(|object| is_among(object)).collect();
             if answer.len() != missed.len() {
-                return Err(Status::internal("a conversion gave another number of objects"));
+                return Err(Status::internal("a conversion gave another number of objects").into());
             }
             for (object, mut converted) in missed.iter_mut().zip(answer) {
                 if let Some(version) = self.find(&to) {
@@ -94,7 +122,22 @@ impl<'a> KindVersions<'a> {
             has_missed = true;
         }
         *self.converted() = objects;
-        if has_missed { Ok(()) } else { Err(Status::internal("an object cannot be converted")) }
+        if has_missed { Ok(()) } else { Err(Status::internal("an object cannot be converted").into()) }
+    }
+
+    /// Does without a conversion that failed: the managers that need it are left as they are.
+    ///
+    /// # Errors
+    /// What failed was no conversion.
+    fn give_up(&self, failed: FailedConversion) -> Result<(), Status> {
+        let versions = failed.versions.ok_or(failed.status)?;
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner).push(versions);
+        Ok(())
+    }
+
+    fn has_given_up(&self, from: &str, to: &str) -> bool {
+        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        given_up.iter().any(|(known_from, known_to)| (known_from.as_str(), known_to.as_str()) == (from, to))
     }
 
     fn converted(&self) -> std::sync::MutexGuard<'_, Vec<ConvertedObject>> {
@@ -169,6 +212,9 @@ impl Versions for KindVersions<'_> {
             return Ok(Cow::Borrowed(object));
         }
         if ![up, down].into_iter().flatten().all(Conversion::is_immediate) {
+            if self.has_given_up(&from.api_version, &to.api_version) {
+                return Err(Error::Unconvertible);
+            }
             let object = self.look_up(object, from, to).ok_or(Error::NotConverted)?;
             to.check_declared(&object)?;
             return Ok(Cow::Owned(object));
@@ -229,7 +275,7 @@ impl Registry {
     /// only fields that the object does not have.
     ///
     /// # Errors
-    /// The object cannot be converted to a version that a manager wrote.
+    /// The object cannot be had in the target's version.
     pub(crate) async fn track_new(
         &self,
         target: &Target,
@@ -244,10 +290,11 @@ impl Registry {
 
     /// Sets the managed fields of an object: as an update, if it replaces a live one, given in the target's version. The
     /// object is complete, of the storage version and without managed fields. Fields that cannot be tracked lose their
-    /// owners.
+    /// owners; those of a version that the object cannot be converted to keep them, as no conversion webhook may hold a
+    /// write that needs none.
     ///
     /// # Errors
-    /// The object cannot be converted to a version that a manager wrote.
+    /// The object cannot be had in the target's version.
     pub(crate) async fn track(
         &self,
         target: &Target,
@@ -277,7 +324,11 @@ impl Registry {
         let tracked = loop {
             let managed = sent.managers(subresource, live);
             match write.update(&before, &served, managed, live.is_none()) {
-                Err(Error::NotConverted) => versions.convert_missing().await?,
+                Err(Error::NotConverted) => {
+                    if let Err(failed) = versions.convert_missing().await {
+                        versions.give_up(failed)?;
+                    }
+                }
                 tracked => break tracked,
             }
         };

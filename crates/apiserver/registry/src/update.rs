@@ -193,7 +193,7 @@ impl Registry {
     /// precondition is the stored object. It passes neither admission nor validation.
     ///
     /// # Errors
-    /// The object cannot be converted to a version that a manager of its fields wrote.
+    /// The object cannot be had in the target's version.
     pub async fn part_write(
         &self,
         target: &Target,

@@ -66,6 +66,9 @@ pub enum Error {
     /// An object is not there in a version that it is needed in.
     #[error("the object is not there in another version")]
     NotConverted,
+    /// An object cannot be had in a version that managers wrote: an update leaves these as they are.
+    #[error("the object cannot be converted to another version")]
+    Unconvertible,
 }
 
 /// Whether `metadata.managedFields` of a request resets tracking.

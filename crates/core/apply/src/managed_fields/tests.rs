@@ -97,6 +97,54 @@ impl Versions for Loose {
     }
 }
 
+/// Versions between which nothing can be converted.
+struct Apart;
+
+impl Versions for Apart {
+    fn schema(&self, _: &str) -> Option<&Struct> {
+        Some(Thing::schema())
+    }
+
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error> {
+        if from == to { Ok(Cow::Borrowed(object)) } else { Err(Error::Unconvertible) }
+    }
+
+    fn may_mismatch(&self) -> bool {
+        true
+    }
+
+    fn ignored(&self, _: &str) -> &Ignored {
+        &Ignored::Nothing
+    }
+}
+
+#[test]
+fn managers_of_a_version_that_is_out_of_reach_keep_what_they_own() {
+    let thing = |data: Value| value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}, "data": (data)});
+    let write = |api_version, manager| Write {
+        versions: &Apart,
+        api_version,
+        subresource: "",
+        manager,
+        now: "2026-01-01T00:00:00Z",
+    };
+    let old = thing(value!({"a": "1", "b": "1"}));
+    let managed = write("v2", "two").update(&Value::map(), &old, Managed::default(), true).expect("tracked");
+    let new = thing(value!({"a": "2"}));
+    let managed = write("v1", "one").update(&old, &new, managed, false).expect("tracked");
+    let owned = |managed: &Managed| {
+        let of = |entry: &Entry| {
+            let fields = entry.clone().fields().expect("a set").to_v1();
+            format!("{} {}", entry.manager.name, pintle_codec::json::to_string(&fields))
+        };
+        managed.entries().iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(owned(&managed), [r#"two {"f:data":{".":{},"f:a":{},"f:b":{}}}"#, r#"one {"f:data":{"f:a":{}}}"#]);
+    // An apply cannot tell conflicts.
+    let applied = write("v1", "three").apply(&new, &new, &Value::map(), managed, true);
+    assert!(matches!(applied, Err(Error::Unconvertible)), "{applied:?}");
+}
+
 #[test]
 fn objects_that_do_not_match_the_schema_are_not_tracked() {
     let write =

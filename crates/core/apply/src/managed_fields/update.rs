@@ -12,7 +12,8 @@ use pintle_schema::{Str, Value};
 
 impl Write<'_> {
     /// The managers of an object after an update: the writer owns what it added or changed, and removed fields have
-    /// no owner. Untracked objects remain so; a new one (`created`) is tracked.
+    /// no owner. Untracked objects remain so; a new one (`created`) is tracked. Managers of a version that the object
+    /// cannot be converted to keep what they own.
     ///
     /// # Errors
     /// The objects or the managers cannot be decoded.
@@ -85,7 +86,7 @@ impl Write<'_> {
         for entry in managed.entries().iter().filter(|entry| may_mismatch && entry.api_version != self.api_version) {
             match self.versions.convert(live, self.api_version, &entry.api_version) {
                 // The comparison that needs it waits for it, and for other conversions together with it.
-                Ok(_) | Err(Error::NotConverted) => {}
+                Ok(_) | Err(Error::NotConverted | Error::Unconvertible) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -109,7 +110,7 @@ impl Write<'_> {
         force: bool,
     ) -> Result<Comparison, Error> {
         let own = self.compare(live, new, self.api_version)?;
-        let mut compared: Vec<(Str, Comparison)> = Vec::new();
+        let mut compared: Vec<(Str, Option<Comparison>)> = Vec::new();
         let mut conflicts = Conflicts::default();
         let mut lost: Vec<(usize, FieldSet)> = Vec::new();
         for (at, entry) in managed.entries_mut().iter_mut().enumerate() {
@@ -118,15 +119,18 @@ impl Write<'_> {
                 Some(known) => known,
                 None => {
                     let changes = match entry.api_version == self.api_version {
-                        true => own.clone(),
-                        false => self.compare(live, new, &entry.api_version)?,
+                        true => Some(own.clone()),
+                        false => match self.compare(live, new, &entry.api_version) {
+                            Err(Error::Unconvertible) => None,
+                            changes => Some(changes?),
+                        },
                     };
-                    let changes = self.versions.ignored(&entry.api_version).strip_changes(changes);
-                    compared.push((entry.api_version.clone(), changes));
+                    let ignored = self.versions.ignored(&entry.api_version);
+                    compared.push((entry.api_version.clone(), changes.map(|changes| ignored.strip_changes(changes))));
                     compared.len() - 1
                 }
             };
-            let changes = &compared[known].1;
+            let Some(changes) = &compared[known].1 else { continue };
             let [added, modified, removed] = [&changes.added, &changes.modified, &changes.removed];
             if entry.is_empty() || ![added, modified, removed].into_iter().any(|changed| entry.may_own(changed)) {
                 continue;

@@ -23,7 +23,7 @@ pub trait Versions: Sync {
     /// Converts an object to another version. Both have a schema.
     ///
     /// # Errors
-    /// [`Error::NotConverted`]: the object does not exist in the other version.
+    /// [`Error::NotConverted`]: the object does not exist in the other version yet; [`Error::Unconvertible`]: it never will.
     fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error>;
 
     /// Whether objects may not match the schema, as those of kinds that were defined at run time, so that each is checked.
