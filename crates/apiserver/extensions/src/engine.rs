@@ -1,8 +1,9 @@
 //! `CustomSchema`: the engine for the objects of one version of a definition.
 //!
 //! Made once of the version's schema and shared by all requests. The schema stays text until an object needs it: a tree takes many
-//! times the memory, and most definitions have no objects for long. Guarantees that a value that was completed has no field that the
-//! schema does not know, all defaults, and its fields in the order of their names, as kube-apiserver writes them.
+//! times the memory, and most definitions have no objects for long. Guarantees that a value that was completed has all defaults, no field
+//! that the schema does not know unless the definition keeps those, and its fields in the order of their names, as kube-apiserver writes
+//! them.
 
 use crate::embedded::{self, Malformed};
 use crate::json_schema::JsonSchema;
@@ -10,6 +11,7 @@ use crate::object;
 use crate::openapi;
 use crate::prune;
 use crate::rules::{Budget, OldObject, RULE_TIMES, RuleReport, RuleTree, field_of};
+use crate::structural;
 use crate::topology;
 use crate::values::{Purpose, ValueSchema};
 use pintle_apply::go_text;
@@ -23,6 +25,7 @@ use std::time::Instant;
 /// The schema of one version, ready for objects.
 pub struct CustomSchema {
     schema: Arc<SchemaText>,
+    unknown: UnknownFields,
     /// Made when the first object is validated, as is that of the status.
     values: OnceLock<ValueSchema>,
     status: OnceLock<Option<ValueSchema>>,
@@ -96,14 +99,24 @@ impl Scale {
     }
 }
 
+/// What becomes of fields that the schema does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownFields {
+    #[default]
+    Dropped,
+    /// They are kept, and the schema need not be structural: a definition from before schemas were (`preserveUnknownFields: true`).
+    Kept,
+}
+
 /// Errors after which rules are not evaluated: they may rely on the schema.
 const BLOCKING: [ErrorKind; 5] =
     [ErrorKind::NotSupported, ErrorKind::Required, ErrorKind::TooLong, ErrorKind::TooMany, ErrorKind::TypeInvalid];
 
 impl CustomSchema {
-    pub fn new(schema: Arc<SchemaText>, scale: Option<Scale>) -> Self {
+    pub fn new(schema: Arc<SchemaText>, scale: Option<Scale>, unknown: UnknownFields) -> Self {
         CustomSchema {
             schema,
+            unknown,
             values: OnceLock::new(),
             status: OnceLock::new(),
             scale,
@@ -132,19 +145,35 @@ impl CustomSchema {
         self.status.get_or_init(of_status).as_ref()
     }
 
-    /// The schema by which apply merges objects.
-    pub fn topology(&self) -> &Struct {
-        self.topology.get_or_init(|| topology::of_object(self.schema()))
+    fn keeps_unknown(&self) -> bool {
+        self.unknown == UnknownFields::Kept
     }
 
-    /// Removes unknown fields of a sent object, and nulls that mean absence. Returns the paths of the former, in the order of the
-    /// report.
+    /// Whether a schema of this version tells what its objects consist of. A definition that drops unknown fields was not stored without
+    /// a structural one, unless it has none.
+    fn describes(&self, schema: &JsonSchema) -> bool {
+        *schema != JsonSchema::default() && (!self.keeps_unknown() || structural::describes(schema))
+    }
+
+    /// The schema by which apply merges objects.
+    pub fn topology(&self) -> &Struct {
+        self.topology.get_or_init(|| match self.describes(self.schema()) {
+            true => topology::of_object(self.schema(), self.keeps_unknown()),
+            false => topology::of_anything(),
+        })
+    }
+
+    /// Removes unknown fields of a sent object, and nulls that mean absence, unless unknown fields are kept. Returns the paths of the
+    /// former, in the order of the report.
     ///
     /// # Errors
     /// The type or the metadata of an embedded object has the wrong shape.
     pub fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
-        let mut unknown = prune::prune_reporting(object, Some(self.schema()));
-        object::drop_nulls(object, Some(self.schema()));
+        let mut unknown = Vec::new();
+        if !self.keeps_unknown() {
+            unknown = prune::prune_reporting(object, Some(self.schema()));
+        }
+        self.drop_nulls(object);
         if self.embeds() {
             unknown.extend(embedded::coerce(object, self.schema(), Malformed::Refused)?);
         }
@@ -153,7 +182,13 @@ impl CustomSchema {
 
     /// The schema that OpenAPI publishes.
     pub fn openapi(&self, version: OpenApiVersion, metadata: &str) -> Value {
-        self.schema.with(|schema| openapi::of_object(schema, version, metadata))
+        let nothing = JsonSchema::default();
+        self.schema.with(|schema| {
+            // Clients of version 2 would reject unnamed properties.
+            let is_open = version == OpenApiVersion::V2 && self.keeps_unknown();
+            let published = if is_open || !self.describes(schema) { &nothing } else { schema };
+            openapi::of_object(published, version, metadata)
+        })
     }
 
     /// Why an object has no valid scale.
@@ -165,8 +200,14 @@ impl CustomSchema {
 
     /// Normalizes a stored object as a sent one, and completes it. Idempotent.
     pub fn reread(&self, object: &mut Value) {
-        object::drop_nulls(object, Some(self.schema()));
+        self.drop_nulls(object);
         self.complete(object);
+    }
+
+    fn drop_nulls(&self, object: &mut Value) {
+        if !self.keeps_unknown() {
+            object::drop_nulls(object, Some(self.schema()));
+        }
     }
 
     /// Completes an object: applies defaults and drops unknown fields. Nulls are left, as those of an applied configuration are
@@ -182,16 +223,21 @@ impl CustomSchema {
 
     /// Drops unknown fields and sorts the others, without defaults, as after a conversion.
     pub fn prune(&self, object: &mut Value) {
-        prune::prune(object, self.schema(), true);
+        if !self.keeps_unknown() {
+            prune::prune(object, self.schema(), true);
+        }
         let Value::Map(map) = object else { return };
-        map.iter_mut().filter(|(name, _)| *name != "metadata").for_each(|(_, value)| value.sort_keys());
+        for (_, value) in map.iter_mut().filter(|(name, _)| *name != "metadata") {
+            value.sort_keys();
+            object::settle_zeros(value);
+        }
         // Type and metadata come first, in kube-apiserver's order of names.
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
     }
 
     /// The same for an object that comes out of a conversion: it is read as a stored one, without the nulls that mean absence.
     pub fn read_converted(&self, object: &mut Value) {
-        object::drop_nulls(object, Some(self.schema()));
+        self.drop_nulls(object);
         self.prune(object);
     }
 
@@ -226,7 +272,7 @@ impl CustomSchema {
     /// The CEL rules, of the whole object whichever part was written.
     fn of_rules(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList, warnings: &mut Vec<String>) {
         let tree = self.rules.get_or_init(|| {
-            let tree = RuleTree::new(self.schema(), true).ok();
+            let tree = RuleTree::new(self.schema(), true).ok().filter(|_| self.describes(self.schema()));
             tree.filter(|tree| tree.root().is_some())
         });
         let Some(rules) = tree.as_ref().and_then(RuleTree::root) else { return };
@@ -359,7 +405,7 @@ mod tests {
             status_replicas: ".status.replicas".to_owned(),
             selector: None,
         };
-        CustomSchema::new(Arc::new(SchemaText::of(&schema)), Some(scale))
+        CustomSchema::new(Arc::new(SchemaText::of(&schema)), Some(scale), UnknownFields::Dropped)
     }
 
     fn lines(object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
@@ -383,6 +429,36 @@ mod tests {
         let complete =
             r#"{"apiVersion":"g/v","kind":"K","metadata":{"name":"a","labels":{}},"spec":{"name":"a","size":3}}"#;
         assert_eq!(pintle_codec::json::to_string(&object), complete);
+    }
+
+    #[test]
+    fn unknown_fields_are_kept_where_the_definition_says_so() {
+        let of = |schema: &Value| CustomSchema::new(Arc::new(SchemaText::of(schema)), None, UnknownFields::Kept);
+        let structural = value!({"type": "object", "properties": {"a": {"type": "string"}}});
+        let loose = value!({"properties": {"list": {"type": "array"}}});
+        for (schema, is_described) in [(&structural, true), (&loose, false), (&Value::map(), false)] {
+            let engine = of(schema);
+            let mut object = value!({"b": {"d": 1, "c": null}, "a": null, "kind": "K"});
+            assert_eq!(engine.coerce(&mut object), Ok(Vec::new()));
+            engine.reread(&mut object);
+            let kept = r#"{"a":null,"b":{"c":null,"d":1},"kind":"K"}"#;
+            assert_eq!(pintle_codec::json::to_string(&object), kept, "{schema:?}");
+            let mut converted = object.clone();
+            engine.read_converted(&mut converted);
+            assert_eq!(converted, object);
+            let published = [OpenApiVersion::V2, OpenApiVersion::V3].map(|version| engine.openapi(version, "#/M"));
+            assert_eq!(published[0], value!({"type": "object"}), "{schema:?}");
+            assert_eq!(published[1].at(&["properties", "a"]).is_some(), is_described, "{schema:?}");
+            assert_eq!(engine.topology().field("a").is_some(), is_described, "{schema:?}");
+            assert!(engine.topology().preserve_unknown);
+        }
+    }
+
+    #[test]
+    fn negative_zeros_are_read_as_zeros() {
+        let mut object = value!({"spec": {"size": (-0.0), "name": "a"}});
+        engine().complete(&mut object);
+        assert_eq!(pintle_codec::json::to_string(&object), r#"{"spec":{"name":"a","size":0}}"#);
     }
 
     #[test]

@@ -34,6 +34,16 @@ pub fn drop_nulls(value: &mut Value, schema: Option<&JsonSchema>) {
     }
 }
 
+/// Makes negative zeros what they are when they are read again: the text of the stored object has them as `-0`, an integer.
+pub fn settle_zeros(value: &mut Value) {
+    match value {
+        Value::Float(number) if *number == 0.0 && number.is_sign_negative() => *value = Value::Int(0),
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| settle_zeros(value)),
+        Value::List(items) => items.iter_mut().for_each(settle_zeros),
+        _ => {}
+    }
+}
+
 /// The bytes of defaults that one object is given at most: an object of so many is never stored, as it is larger than
 /// etcd takes. A short list can have a default for each of its items, which would otherwise fill the memory.
 const DEFAULTS_BYTES: usize = 16 << 20;
@@ -152,8 +162,11 @@ fn keyed(items: &[Value], keys: &[Str], path: &FieldPath<'_>, errors: &mut Error
         let detail = "must be an object for an array of list-type map";
         return errors.invalid(path.index(at), items[at].clone(), detail);
     }
+    // An error shows them in the order of their names.
+    let mut keys: Vec<&Str> = keys.iter().collect();
+    keys.sort_unstable();
     let keys_of = |item: &Value| {
-        let present = keys.iter().filter_map(|key| Some((key.clone(), item.get(key)?.clone())));
+        let present = keys.iter().filter_map(|key| Some(((*key).clone(), item.get(key)?.clone())));
         Item::Keys(Value::Map(Map::from_entries(present.collect())))
     };
     repeated(items.iter().map(keys_of), path, errors);
@@ -309,12 +322,23 @@ mod tests {
         let schema = schema(value!({"type": "object", "properties": {
             "set": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}},
             "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"],
-                "items": {"type": "object"}}}}));
-        let value = value!({"set": ["a", "b", "a", "a"], "map": [{"k": 1}, {"k": 1, "x": 2}, {"k": 1, "l": 2}]});
+                "items": {"type": "object"}},
+            "ports": {"type": "array", "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["protocol", "port"], "items": {"type": "object"}}}}));
+        let port = || value!({"protocol": "TCP", "port": 80});
+        let value = value!({"set": ["a", "b", "a", "a"], "map": [{"k": 1}, {"k": 1, "x": 2}, {"k": 1, "l": 2}],
+            "ports": [(port()), (port())]});
         let mut errors = ErrorList::default();
         validate_lists(&value, &schema, &FieldPath::ROOT, &mut errors);
         let lines: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
-        assert_eq!(lines, ["set[2]: Duplicate value: \"a\"", "map[1]: Duplicate value: {\"k\":1}"]);
+        assert_eq!(
+            lines,
+            [
+                "set[2]: Duplicate value: \"a\"",
+                "map[1]: Duplicate value: {\"k\":1}",
+                "ports[1]: Duplicate value: {\"port\":80,\"protocol\":\"TCP\"}"
+            ]
+        );
     }
 
     #[test]

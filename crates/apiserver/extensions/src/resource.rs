@@ -5,7 +5,7 @@
 use crate::columns::Columns;
 use crate::conversion::ConversionWebhook;
 use crate::definition::text;
-use crate::engine::{CustomSchema, Scale, SchemaText};
+use crate::engine::{CustomSchema, Scale, SchemaText, UnknownFields};
 use crate::finalizers;
 use crate::topology::meta_fields;
 use pintle_discovery::catalog::{compare_versions, storage_version_hash};
@@ -253,6 +253,10 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
     let key = format!("{DEFINITIONS}{of_name}");
     let revision = definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default();
     let defined_by = Arc::new(DefinedBy::new(key, revision));
+    let unknown = match of.spec.get("preserveUnknownFields").and_then(Value::as_bool) {
+        Some(true) => UnknownFields::Kept,
+        Some(false) | None => UnknownFields::Dropped,
+    };
     let shared = LazyCell::new(|| Arc::new(of.shared_schema().map(SchemaText::of).unwrap_or_default()));
     let versions: Vec<Version<'_>> = of
         .versions
@@ -266,7 +270,7 @@ pub fn resources(definition: &Value, webhooks: &Arc<Clients>) -> Vec<(Arc<Resour
             };
             let description = read.map(|schema| text(schema, "description")).unwrap_or_default();
             let decoded = Ref::Shared(Arc::new(decoded(kind, description)));
-            let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version)));
+            let engine = Arc::new(CustomSchema::new(schema, scale_of(&of, version), unknown));
             let (fingerprint, defined_by) = (fingerprint.clone(), defined_by.clone());
             Version { of: version, name, engine, decoded, is_terminating, fingerprint, defined_by }
         })

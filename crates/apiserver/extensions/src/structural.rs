@@ -1,11 +1,10 @@
 //! Whether a schema is structural: types are declared outside of logical junctors.
 //!
 //! Returns kube-apiserver's messages, sorted as there. Called for new definitions, and for stored ones, whose condition
-//! `NonStructuralSchema` it explains. Must never look at values.
+//! `NonStructuralSchema` they are in. Must never look at values.
 
 use crate::json_schema::{Items, JsonSchema, SchemaOrBool};
 use crate::pattern;
-use pintle_schema::Value;
 use pintle_validation::{ErrorList, FieldPath};
 
 /// Why a schema has no structural form at all, in the words of kube-apiserver.
@@ -23,6 +22,25 @@ pub fn convertible(schema: &JsonSchema) -> Result<(), String> {
     }
     schema.properties.iter().try_for_each(|(_, property)| convertible(property))?;
     schema.additional().map_or(Ok(()), convertible)
+}
+
+/// Whether a schema is structural, and states known types only. Others are stored with definitions from before there were structural
+/// schemas; apply and OpenAPI take them for no schema.
+pub fn describes(schema: &JsonSchema) -> bool {
+    is_structural(schema) && !schema.any(&mut |schema| !is_valid_type(&schema.kind))
+}
+
+/// Whether a schema is structural.
+pub fn is_structural(schema: &JsonSchema) -> bool {
+    convertible(schema).is_ok() && validate(schema, &FieldPath::ROOT).is_empty()
+}
+
+/// The types that a schema may state, in the order in which messages list them.
+pub const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// Whether a schema may state a type; "" is none.
+pub fn is_valid_type(kind: &str) -> bool {
+    kind.is_empty() || TYPES.contains(&kind)
 }
 
 const ITEMS_ARE_A_LIST: &str = "OpenAPIV3Schema 'items' must be a schema, but is an array";
@@ -309,22 +327,10 @@ fn nested_complete(
     }
 }
 
-/// The message of the condition `NonStructuralSchema`, for the schema of a version.
-pub fn violations(schema: &JsonSchema, path: &FieldPath<'_>) -> Vec<String> {
-    match convertible(schema) {
-        Err(reason) => {
-            let mut errors = ErrorList::default();
-            errors.invalid(path, Value::from(""), format!("error converting schema to structural schema: {reason}"));
-            errors.0.iter().map(pintle_validation::FieldError::line).collect()
-        }
-        Ok(()) => validate(schema, path).0.iter().map(pintle_validation::FieldError::line).collect(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_schema::value;
+    use pintle_schema::{Value, value};
 
     fn lines(schema: &Value) -> Vec<String> {
         let path = FieldPath::new("s");

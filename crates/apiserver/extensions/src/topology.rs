@@ -9,9 +9,15 @@ use pintle_schema::{
 };
 use std::sync::Arc;
 
-/// The topology of the objects of a version.
-pub fn of_object(schema: &JsonSchema) -> Struct {
-    Struct { atomic: false, ..object(schema, schema.preserves_unknown(), true) }
+/// The topology of the objects of a version, with fields that its schema does not know if these are kept.
+pub fn of_object(schema: &JsonSchema, keeps_unknown: bool) -> Struct {
+    Struct { atomic: false, ..object(schema, keeps_unknown || schema.preserves_unknown(), true) }
+}
+
+/// The topology of objects of which no schema tells anything: values are what they look like, and lists are atomic, in their metadata
+/// too.
+pub fn of_anything() -> Struct {
+    of_fields(Vec::new(), true)
 }
 
 /// A field with only its JSON name and type.
@@ -147,7 +153,7 @@ mod tests {
 
     fn fields(schema: Value, spec: Value) -> Result<String, String> {
         let schema = value!({"type": "object", "properties": {"spec": (schema)}});
-        let topology = of_object(&JsonSchema::from_value(&schema));
+        let topology = of_object(&JsonSchema::from_value(&schema), false);
         let set = fields_of(&topology, &value!({"kind": "K", "spec": (spec)})).map_err(|error| error.to_string())?;
         let json = pintle_codec::json::to_string(&set.to_v1());
         Ok(json

@@ -1,7 +1,7 @@
 //! Requests for custom resources: unknown fields, media types, kinds, patches and apply. Guarantees that all steps use only the
 //! API.
 
-use crate::common::http::{Client, JSON, MERGE_PATCH};
+use crate::common::http::{Client, JSON, JSON_PATCH, MERGE_PATCH, YAML};
 use crate::common::process::Installation;
 use crate::common::wait_for;
 use serde_json::{Value, json};
@@ -217,6 +217,41 @@ fn unknown_fields_are_reported_as_asked() {
     stored["kind"] = json!("Gadget");
     let status = client.send("PUT", &format!("{WIDGETS}/b/status"), JSON, stored.to_string().as_bytes());
     assert_eq!(status.expect("an answer").expect(200)["kind"], "Widget");
+}
+
+#[test]
+fn negative_zeros_are_zeros() {
+    let (_installation, _process, mut client) = serve();
+    let path = format!("{WIDGETS}/a");
+    let body = |zero: &str| {
+        format!(
+            "{{\"apiVersion\":\"example.com/v1\",\"kind\":\"Widget\",\"metadata\":{{\"name\":\"a\"}},\
+             \"spec\":{{\"free\":{{\"zero\":{zero},\"list\":[{zero}]}}}}}}"
+        )
+    };
+    for zero in ["-0", "-0.0", "-0e1"] {
+        for (method, path, media_type) in [
+            ("POST", WIDGETS.to_owned(), JSON),
+            ("POST", WIDGETS.to_owned(), YAML),
+            ("PATCH", format!("{path}?fieldManager=m"), APPLY),
+        ] {
+            let made = client.send(method, &path, media_type, body(zero).as_bytes()).expect("an answer");
+            assert_eq!(made.status, 201, "{zero}: {}", made.text());
+            let read = client.get(&format!("{WIDGETS}/a")).expect("an answer");
+            for answer in [made, read] {
+                assert!(answer.text().contains(r#""free":{"list":[0],"zero":0}"#), "{zero}: {}", answer.text());
+            }
+            client.delete(&format!("{WIDGETS}/a")).expect("an answer").expect(200);
+        }
+        client.post(WIDGETS, &widget("a", json!({}))).expect("an answer").expect(201);
+        let merge = format!("{{\"spec\":{{\"free\":{{\"zero\":{zero}}}}}}}");
+        let json = format!(r#"[{{"op":"add","path":"/spec/free","value":{{"zero":{zero}}}}}]"#);
+        for (media_type, patch) in [(MERGE_PATCH, merge), (JSON_PATCH, json)] {
+            let patched = client.send("PATCH", &path, media_type, patch.as_bytes()).expect("an answer");
+            assert!(patched.text().contains(r#""free":{"zero":0}"#), "{zero}: {}", patched.text());
+        }
+        client.delete(&path).expect("an answer").expect(200);
+    }
 }
 
 #[test]

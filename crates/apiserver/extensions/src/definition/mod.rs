@@ -4,6 +4,7 @@
 //! rules that the stored definition violates already. Must never look at other definitions: the controller resolves names.
 
 mod defaults;
+pub mod non_structural;
 pub mod rules;
 mod schema;
 mod spec;
@@ -139,11 +140,7 @@ impl Options {
         let mut stored_expressions = StoredExpressions::default();
         old.schemas().for_each(|schema| stored_expressions.add(schema));
         let reviews = spec::review_versions(old.spec);
-        let has_form = |schema: &JsonSchema| {
-            structural::convertible(schema).is_ok() && structural::validate(schema, &FieldPath::ROOT).is_empty()
-        };
-        let invalid_type =
-            |schema: &JsonSchema| !schema.kind.is_empty() && !schema::TYPES.contains(&schema.kind.as_str());
+        let invalid_type = |schema: &JsonSchema| !structural::is_valid_type(&schema.kind);
         let loose_set = |schema: &JsonSchema| {
             let Some(item) = schema.item().filter(|_| schema.list_type.as_deref() == Some("set")) else { return false };
             match item.kind.as_str() {
@@ -161,13 +158,13 @@ impl Options {
             Some(Some(_)) => true,
             _ => old.versions.iter().all(|(_, schema)| matches!(schema, Some(Some(_)))),
         };
-        let unpruned = |schema: &JsonSchema| has_form(schema) && defaults::has_unpruned(schema);
+        let unpruned = |schema: &JsonSchema| structural::is_structural(schema) && defaults::has_unpruned(schema);
         Options {
             require_recognized_review: reviews.is_empty()
                 || reviews.iter().any(|version| spec::is_known_review(version)),
             require_schema: has_all_schemas,
             require_valid_types: !old.any(invalid_type),
-            require_structural: old.schemas().all(has_form),
+            require_structural: old.schemas().all(structural::is_structural),
             require_pruned_defaults: !old.schemas().any(unpruned),
             require_atomic_sets: !old.any(loose_set),
             require_map_list_keys: !old.any(loose_keys),

@@ -4,12 +4,10 @@ use super::rules::{Budget, TotalCost, cardinality_inside, report};
 use super::{Options, defaults};
 use crate::json_schema::{Dependency, Items, JsonSchema, SchemaOrBool, ValidationRule};
 use crate::rules::{NoCelType, Node, RuleTree};
+use crate::structural::{TYPES, is_valid_type};
 use crate::{field_path, object, shown, structural};
 use pintle_schema::{Str, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath};
-
-/// The types that a schema may state, in the order in which messages list them.
-pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// Keywords that a schema may state at its root while the status is a subresource.
 const ROOT_KEYWORDS: [&str; 22] = [
@@ -233,7 +231,7 @@ impl Walk<'_> {
 
     fn keywords(&self, schema: &JsonSchema, context: &Context<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let kind = path.child("type");
-        if self.options.require_valid_types && !schema.kind.is_empty() && !TYPES.contains(&schema.kind.as_str()) {
+        if self.options.require_valid_types && !is_valid_type(&schema.kind) {
             errors.not_supported(kind, schema.kind.clone(), &TYPES);
         }
         if let (Some(_), Err(reason)) = (&schema.default, &context.allow_defaults) {

@@ -4,6 +4,7 @@
 
 pub(crate) mod defaults;
 pub(crate) mod rules;
+pub(crate) mod stored_defaults;
 
 use crate::group::{TypeFunctions, version};
 use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
@@ -19,7 +20,8 @@ use v1beta1::{
 
 /// The group.
 pub fn group() -> Group {
-    let functions = TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES);
+    let functions =
+        TypeFunctions::default().rules(&[&rules::GROUP]).defaults(defaults::RULES).defaults(stored_defaults::RULES);
     Group {
         name: Str::new_static("apiextensions.k8s.io"),
         priority: Some(16700),
