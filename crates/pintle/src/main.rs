@@ -28,6 +28,7 @@ use pintle_auth::UserInfo;
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
+use pintle_endpoints::CBOR_GATE;
 use pintle_endpoints::metrics::{AllowedLabels, Source};
 use pintle_etcd::{CaRenewal, EtcdOptions, Identity, OwnKeys, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
@@ -319,6 +320,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
         Storage::Etcd => {
             let mut form = EtcdCodec::new(pintle_groups::resources());
             form.json = config.etcd.json;
+            form.custom_as_cbor = config.feature_gates.enabled(CBOR_GATE);
             let apart = config.etcd.own_clusters().into_iter().map(|cluster| (cluster.servers, cluster.prefixes));
             let (store, stats) = pintle::etcd::store(etcd_options(config)?, apart, form, Some(encryption.clone()))?;
             metrics.push(Box::new(move |out| pintle::etcd_metrics(&stats, out)));

@@ -99,14 +99,7 @@ fn decode(metadata: &Value) -> Result<Decoded, String> {
 
 /// The fields of metadata that can be decoded.
 fn well_formed(metadata: &Value) -> Decoded {
-    let mut kept = Value::map();
-    for (name, value) in metadata.as_map().into_iter().flat_map(Map::iter) {
-        let mut alone = Map::new();
-        alone.push(name.clone(), value.clone());
-        if decode(&Value::Map(alone)).is_ok() {
-            kept.make_map().set(name.clone(), value.clone());
-        }
-    }
+    let kept = json::conforming_fields(ObjectMeta::schema(), metadata);
     decode(&kept).unwrap_or_else(|_| Decoded { value: Value::map(), problems: Vec::new() })
 }
 

@@ -103,10 +103,8 @@ impl CustomKind for Custom {
         self.engine.coerce(object)
     }
 
-    fn reread(&self, object: &mut Value) -> bool {
-        let stored = object.clone();
+    fn reread(&self, object: &mut Value) {
         self.engine.reread(object);
-        *object != stored
     }
 
     fn defined_by(&self) -> &Arc<DefinedBy> {

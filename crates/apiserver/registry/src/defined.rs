@@ -8,7 +8,7 @@ use crate::{Registry, Result, Status, Target, metadata, set_type};
 use bytes::Bytes;
 use pintle_cache::{Object, encoded_object};
 use pintle_codec::json;
-use pintle_resource::{Conversion, ConversionError, CustomKind, Found, Resource, convert_now, convert_one};
+use pintle_resource::{Conversion, ConversionError, Found, Resource, convert_now, convert_one};
 use pintle_schema::{Str, Value, canonicalize};
 use pintle_storage::{Condition, Revision};
 use std::collections::HashMap;
@@ -133,25 +133,29 @@ impl Registry {
         record_of(target, object, &kept, &now, original.as_ref())
     }
 
-    /// A stored object as the target's definition reads it, and as it is stored if that has more fields; `kept` is how it was read
-    /// before.
+    /// A stored object as the target's definition reads it, and as it is stored if that differs; `kept` is how it was read before.
     fn read_anew(&self, target: &Target, object: &Object, kept: &Value) -> Option<(Value, Option<Value>)> {
-        let original = match object.encoded.original() {
+        let mut original = match object.encoded.original() {
             Some(original) => json::decode_trusted(&target.storage().schema, original).ok()?,
             None => kept.clone(),
         };
+        metadata::clear(&mut original, "resourceVersion");
         let version = original.str_at(&["apiVersion"]);
         let written = target.stored.version(version)?;
         let mut now = original.clone();
-        let is_less = written.custom.as_ref().is_some_and(|custom| read_stored(&**custom, &mut now));
+        if let Some(custom) = &written.custom {
+            custom.reread(&mut now);
+        }
         // What has to wait for its conversion stays of its version until it is written.
         if let Some(conversion) = conversion_of(target, version).filter(|conversion| conversion.is_immediate()) {
             let storage = target.storage();
             convert_now(conversion, &mut now, version, &storage.api_version).ok()?;
             set_type(&mut now, &storage.api_version, &storage.kind);
         }
+        metadata::set(&mut now, "resourceVersion", object.revision.0.to_string());
         canonicalize(&target.storage().schema, &mut now);
-        Some((now, is_less.then_some(original)))
+        let original = is_shown_otherwise(&original, &now).then_some(original);
+        Some((now, original))
     }
 
     /// A stored object as one version has it; it is converted from the version that it is stored in, and waited for if need be.
@@ -170,7 +174,6 @@ impl Registry {
             && let Some((now, _)) = self.read_anew(target, object, &value)
         {
             value = now;
-            metadata::set(&mut value, "resourceVersion", object.revision.0.to_string());
         }
         let (storage_version, wanted) = (&target.storage().api_version, &version.storage().api_version);
         let found = value.str_at(&["apiVersion"]).to_owned();
@@ -219,12 +222,27 @@ pub fn conversion_between<'a>(target: &'a Target, from: &str, to: &str) -> Resul
     })
 }
 
-/// Makes a stored object what its version reads of it. Returns whether it has fields that the version does not know: what is stored is
-/// kept then, as the definition may have changed already in a way that is not known here.
-pub(crate) fn read_stored(custom: &dyn CustomKind, object: &mut Value) -> bool {
-    let is_less = custom.coerce(&mut object.clone()).is_ok_and(|unknown| !unknown.is_empty());
-    custom.reread(object);
-    is_less
+/// Whether an object of a custom kind is shown otherwise than it is stored, apart from its metadata and its version: without unknown
+/// fields, or with defaults. What is stored is kept then, as the definition may change, or may have changed already in a way that is not
+/// known here.
+pub(crate) fn is_shown_otherwise(stored: &Value, shown: &Value) -> bool {
+    const OF_EVERY_VERSION: [&str; 2] = ["apiVersion", "metadata"];
+    let (Some(stored), Some(shown)) = (stored.as_map(), shown.as_map()) else { return true };
+    let is_content = |key: &str| !OF_EVERY_VERSION.contains(&key);
+    let is_kept = |(key, value): (&Str, &Value)| shown.get(key).is_some_and(|shown| is_equal(value, shown));
+    let is_new = |key: &Str| is_content(key) && !stored.contains_key(key);
+    !stored.iter().filter(|(key, _)| is_content(key)).all(is_kept) || shown.keys().any(is_new)
+}
+
+/// Whether two values are equal, in any order of fields.
+fn is_equal(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Map(a), Value::Map(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| is_equal(value, other)))
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b)),
+        (a, b) => a == b,
+    }
 }
 
 /// A canonical object of the storage version as it will be read after being stored, if that differs: with defaults, and for a custom
@@ -257,11 +275,13 @@ fn record_of(target: &Target, object: &Object, kept: &Value, now: &Value, origin
     if !is_changed && has_fields && original.is_some() == object.encoded.original().is_some() {
         return None;
     }
-    let is_stale = is_changed || object.encoded.is_stale || now.str_at(&["apiVersion"]) != target.storage().api_version;
+    // What was shown otherwise is shown as it is stored, where there is no original any more.
+    let was_stale = object.encoded.original().is_none() && (is_changed || object.encoded.is_stale);
+    let is_stale = was_stale || now.str_at(&["apiVersion"]) != target.storage().api_version;
     let encode = if is_stale { encoded_object::encode_stale } else { encoded_object::encode };
     let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
     Some(match original {
-        Some(original) => encoded_object::encode_part(now, &fields, original),
+        Some(original) => encoded_object::encode_beside(now, &fields, original),
         None => encode(now, &fields),
     })
 }

@@ -207,7 +207,10 @@ impl Registry {
         admission: AdmissionChain,
         resources: Arc<Resources>,
     ) -> Self {
-        let form = EtcdCodec::new(resources.clone());
+        let form = match EtcdCodec::of(&*store) {
+            Some(form) => EtcdCodec { resources: resources.clone(), ..*form },
+            None => EtcdCodec::new(resources.clone()),
+        };
         cache.set_decode_unannounced(Box::new(move |key, kept| {
             form.decode_stored(key, kept).map_err(|error| error.to_string())
         }));
@@ -285,6 +288,12 @@ impl Registry {
         let stored = EtcdCodec::of(&*self.store).map(|form| form.encode(target.storage(), object));
         let record = match defined::read_back(target, object) {
             None => self.record(target, object),
+            // Another definition may have other defaults.
+            Some(completed) if target.stored.hub.custom.is_some() => {
+                let fields = selection::field_values(&target.stored, &completed);
+                let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+                encoded_object::encode_beside(&completed, &fields, object)
+            }
             Some(completed) => self.record_as(encoded_object::encode_stale, target, &completed),
         };
         let bytes = match &stored {

@@ -57,8 +57,8 @@ pub trait CustomKind: Send + Sync {
     /// The type or the metadata of an embedded object has the wrong shape.
     fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String>;
 
-    /// Normalizes a stored object. Returns whether that changed it.
-    fn reread(&self, object: &mut Value) -> bool;
+    /// Makes a stored object what the definition reads of it.
+    fn reread(&self, object: &mut Value);
 
     /// The definition that the resource was made from.
     fn defined_by(&self) -> &Arc<DefinedBy>;

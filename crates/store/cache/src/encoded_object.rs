@@ -41,7 +41,7 @@ const NARROW_FORMAT: u8 = 1;
 const NARROW_FORMAT_AS_WRITTEN: u8 = 2;
 /// Added to the format of a stale object.
 const STALE: u8 = 0x80;
-/// Added to the format of an object that has more fields in the store than are shown.
+/// Added to the format of an object that is shown otherwise than it is stored.
 const HAS_ORIGINAL: u8 = 0x40;
 const MARKS: u8 = STALE | HAS_ORIGINAL;
 
@@ -74,8 +74,9 @@ pub fn encode_stale(object: &Value, fields: &[&str]) -> Bytes {
     encode_as(STALE, object, fields, None).into()
 }
 
-/// The same for an object that shows less than what is stored, which it keeps: another schema may show more of it.
-pub fn encode_part(object: &Value, fields: &[&str], original: &Value) -> Bytes {
+/// The same for an object that is shown otherwise than it is stored, with less or with defaults. It keeps what is stored: another schema
+/// may show more of it, or fewer defaults.
+pub fn encode_beside(object: &Value, fields: &[&str], original: &Value) -> Bytes {
     encode_as(STALE | HAS_ORIGINAL, object, fields, Some(original)).into()
 }
 
@@ -117,6 +118,15 @@ fn encode_as(mark: u8, object: &Value, fields: &[&str], original: Option<&Value>
 /// The record is invalid.
 pub fn object(record: &Bytes) -> Result<Bytes, CorruptObject> {
     Head::parse(record).map(|head| record.slice(head.json_at..))
+}
+
+/// The object as it is stored, in JSON without its resourceVersion, if the record shows it otherwise.
+///
+/// # Errors
+/// The record is invalid.
+pub fn original(record: &Bytes) -> Result<Option<Bytes>, CorruptObject> {
+    let original = Head::parse(record)?.original;
+    Ok((!original.is_empty()).then(|| record.slice(original)))
 }
 
 /// Whether a value is a record of any format, rather than an object in another encoding.
@@ -242,7 +252,7 @@ pub struct EncodedObject {
     json: Bytes,
     /// The same with raw JSON as it was written, if that differs.
     as_written: Option<Bytes>,
-    /// The object as it is stored, if the JSON shows less of it.
+    /// The object as it is stored, if the JSON shows it otherwise.
     original: Option<Bytes>,
     revision_span: Range<u32>,
     metadata: Range<u32>,
@@ -314,7 +324,7 @@ impl EncodedObject {
         self.as_written.as_ref().unwrap_or(&self.json)
     }
 
-    /// The object as it is stored, in JSON without its resourceVersion, if what is shown is less.
+    /// The object as it is stored, in JSON without its resourceVersion, if it is shown otherwise.
     pub fn original(&self) -> Option<&Bytes> {
         self.original.as_ref()
     }

@@ -26,9 +26,7 @@ impl CustomKind for Bare {
         Ok(Vec::new())
     }
 
-    fn reread(&self, _: &mut Value) -> bool {
-        false
-    }
+    fn reread(&self, _: &mut Value) {}
 
     fn defined_by(&self) -> &Arc<DefinedBy> {
         panic!("there is no definition")

@@ -46,6 +46,18 @@ pub fn restore(schema: &Struct, value: Value, strictness: Strictness) -> Result<
     run(schema, value, strictness, TreeOrigin::Restored)
 }
 
+/// The fields of a tree from JSON that match a schema, each by itself. For stored metadata with values of wrong types, of which
+/// kube-apiserver keeps the rest.
+pub fn conforming_fields(schema: &Struct, tree: &Value) -> Value {
+    let conforms = |(name, value): &(&Str, &Value)| {
+        let alone = Map::from_entries(vec![((*name).clone(), (*value).clone())]);
+        conform_json(schema, Value::Map(alone), Strictness::Ignore).is_ok()
+    };
+    let fields = tree.as_map().into_iter().flat_map(Map::iter);
+    let kept = fields.filter(conforms).map(|(name, value)| (name.clone(), value.clone()));
+    Value::Map(Map::from_entries(kept.collect()))
+}
+
 fn run(schema: &Struct, value: Value, strictness: Strictness, manner: TreeOrigin) -> Result<Decoded, DecodeError> {
     let problems = Problems::new(strictness);
     let mut walk = Walk { manner, problems, unknown: Vec::new(), unknown_bytes: 0, refusals: DecodeErrors::default() };

@@ -13,7 +13,7 @@ pub(crate) mod scan;
 mod type_meta;
 
 pub(crate) use conform::conform_cbor;
-pub use conform::{conform, conform_json, restore};
+pub use conform::{conform, conform_json, conforming_fields, restore};
 pub use members::{Key, Members};
 pub(crate) use raw::sorted;
 pub use raw::{depth, open, open_spelled, opened};

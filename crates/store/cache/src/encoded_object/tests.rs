@@ -201,7 +201,7 @@ fn an_original_is_kept_beside_what_is_shown() {
     let mut original = pod();
     original.remove_at(&["metadata", "resourceVersion"]);
     original.set_at(&["spec", "more"], "fields");
-    let record = encode_part(&pod(), &["n1"], &original);
+    let record = encode_beside(&pod(), &["n1"], &original);
     assert!(is_record(&record) && check(&record).is_ok());
     let plain = EncodedObject::from_record(&encode(&pod(), &["n1"]), Revision(3)).expect("an encoded object");
     for encoded in [
