@@ -1,5 +1,7 @@
 //! Watches: the initial state if requested, then every change, until the timeout.
 //!
+//! A watch of a resource that was defined at run time ends when the definition changes: the next one shows what is defined then.
+//!
 //! A watch follows the history of its resource with a [`Watcher`], which is woken only by relevant events. It is sent shared
 //! frames, and costs nothing while it waits.
 //!
@@ -64,6 +66,8 @@ struct Watch {
     followed: bool,
     /// There is something to see to before the next event: it begins, fails or has ended.
     unsettled: bool,
+    /// Its resource was defined at run time.
+    is_custom: bool,
     cold: Box<ColdState>,
 }
 
@@ -81,6 +85,10 @@ struct ColdState {
     converted: VecDeque<WatchedEvent>,
     failure: Option<Status>,
     ended: bool,
+    /// The generation of the table of resources in which the resource was looked up last.
+    table: Option<u64>,
+    /// The last revision that it shows, since its resource has been redefined.
+    redefined_at: Option<Revision>,
     /// When it began, until the initial events are sent.
     listing_since: Option<Instant>,
 }
@@ -173,8 +181,11 @@ pub async fn start(
         converted: VecDeque::new(),
         failure: None,
         ended: false,
+        table: None,
+        redefined_at: None,
         listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
     };
+    let is_custom = frames.subject.target.resource.custom.is_some();
     let watch = Watch {
         frames,
         held,
@@ -185,6 +196,7 @@ pub async fn start(
         timer: Box::pin(sleep_until(deadline)),
         followed: false,
         unsettled: true,
+        is_custom,
         cold: Box::new(cold),
     };
     Ok(Body::Watch(Box::pin(watch), None))
@@ -287,7 +299,7 @@ impl Stream for Watch {
             if let Some(status) = watch.unsettled.then(|| watch.cold.failure.take()).flatten() {
                 watch.cold.ended = true;
                 watch.frames.error(&status, &mut out);
-            } else if !watch.followed || watch.cursor.poll_changed(context).is_ready() {
+            } else if watch.is_redefined() || !watch.followed || watch.cursor.poll_changed(context).is_ready() {
                 if gathered == BATCHES {
                     // Nothing of many events is selected: others come first.
                     context.waker().wake_by_ref();
@@ -295,6 +307,7 @@ impl Stream for Watch {
                 }
                 gathered += 1;
                 watch.gather(&mut out);
+                watch.end_if_redefined();
             } else {
                 ready!(watch.poll_timer(context));
                 let now = Instant::now();
@@ -322,6 +335,31 @@ impl Watch {
             self.timer.as_mut().reset(due);
         }
         self.timer.as_mut().poll(context)
+    }
+
+    /// Whether the resource is defined otherwise than at the beginning. It is looked up when the table of resources has changed.
+    fn is_redefined(&mut self) -> bool {
+        if !self.is_custom {
+            return false;
+        }
+        let Watch { frames, cold, .. } = self;
+        let registry = &frames.api.registry;
+        let table = registry.resources.read().generation();
+        if cold.redefined_at.is_none() && cold.table.replace(table) != Some(table) {
+            let target = &frames.subject.target;
+            cold.redefined_at = registry.is_redefined(&target.resource).then(|| target.cache.state().last);
+        }
+        cold.redefined_at.is_some()
+    }
+
+    /// Ends the watch if its resource has been redefined and what happened before has been taken.
+    fn end_if_redefined(&mut self) {
+        let Watch { cursor, cold, .. } = self;
+        let is_last = cold.redefined_at.is_some_and(|last| cursor.revision() >= last);
+        if is_last && !cold.is_converting() && cold.failure.is_none() {
+            cold.ended = true;
+            self.unsettled = true;
+        }
     }
 
     /// Appends more of the initial state, once the requested revision is reached.
@@ -463,8 +501,8 @@ impl Watch {
                 false => ControlFlow::Break(()),
             }
         });
-        if taken.is_err() && cursor.is_ended() {
-            // The resource was removed: the stream ends, as in kube-apiserver.
+        if taken.is_err() && (cursor.is_ended() || self.cold.redefined_at.is_some()) {
+            // The resource was removed or redefined: the stream ends, as in kube-apiserver.
             self.cold.ended = true;
             self.unsettled = true;
         } else if let Err(expired) = taken {

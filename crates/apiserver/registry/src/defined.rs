@@ -61,7 +61,26 @@ impl Registry {
             }
         });
         for ((of, _), before) in defined.iter().zip(&new).zip(&before).filter(|((_, is_new), _)| !**is_new) {
+            // Watches of the definition before end, and say nothing of a place that they lose hereafter.
+            let storage = of.versions.iter().find_map(|(version, _)| version.storage.as_ref());
+            if let Some(cache) = storage.and_then(|storage| self.cache.resource(&storage.prefix)) {
+                cache.wake_watches();
+            }
             self.reread(of, None, *before != self.selectable_labels(of));
+        }
+    }
+
+    /// Whether a resource is defined otherwise than it was when this one was made: it has another definition now, or its version is
+    /// not served any more. If nothing of it is defined any more, its cache ends.
+    pub fn is_redefined(&self, resource: &Resource) -> bool {
+        let Some(custom) = &resource.custom else { return false };
+        let table = self.resources.read();
+        match table.find(&resource.group, &resource.version, &resource.plural) {
+            Found::Resource(now) => now
+                .custom
+                .as_ref()
+                .is_none_or(|now| !Arc::ptr_eq(now, custom) && now.fingerprint() != custom.fingerprint()),
+            _ => resource.storage.as_ref().is_some_and(|storage| table.stored(&storage.prefix).is_some()),
         }
     }
 

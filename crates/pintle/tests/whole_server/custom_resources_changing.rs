@@ -483,3 +483,49 @@ fn a_field_that_comes_back_is_read_again_until_the_object_is_written() {
     let written = client.get(&written).expect("an answer").expect(200);
     assert_eq!(written["spec"], json!({"a": "z"}));
 }
+
+#[test]
+fn watches_end_when_their_definition_changes() {
+    let installation = Installation::own();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let text = || json!({"a": {"type": "string"}});
+    let (v1, v2) = (version("v1", true, text()), version("v2", false, text()));
+    client.post(DEFINITIONS, &definition(json!([v1]))).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    client.post(WIDGETS, &widget("x", json!({"a": "b"}))).expect("an answer").expect(201);
+    let begin = |version: &str, selector: &str| {
+        let path = format!("{}?watch=true{selector}", WIDGETS.replace("v1", version));
+        let mut watch = process.endpoint().client().watch(&path).expect("a watch");
+        assert_eq!(watch.event().1["metadata"]["name"], "x");
+        watch
+    };
+    let one = "&fieldSelector=metadata.name%3Dx";
+    let mut watches = vec![begin("v1", ""), begin("v1", one)];
+
+    // A change of what is not specified leaves them.
+    change(&mut client, DEFINITION, json!({"metadata": {"labels": {"a": "b"}}}));
+    let shown = change(&mut client, &format!("{WIDGETS}/x"), json!({"spec": {"a": "c"}}));
+    watches.iter_mut().for_each(|watch| assert_eq!(watch.event().1, shown));
+
+    let mut with_columns = v1.clone();
+    with_columns["additionalPrinterColumns"] = json!([{"name": "A", "type": "string", "jsonPath": ".spec.a"}]);
+    let mut with_default = v1.clone();
+    let spec = &mut with_default["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    spec["properties"]["n"] = json!({"type": "integer", "default": 1});
+    let mut unserved = v2.clone();
+    unserved["served"] = json!(false);
+    for (case, versions, next) in [
+        ("other columns", json!([with_columns]), vec!["v1"]),
+        ("one more version", json!([v1, v2]), vec!["v1", "v2"]),
+        ("a version is served no more", json!([v1, unserved]), vec!["v1"]),
+        ("all objects are read anew", json!([with_default, unserved]), vec!["v1"]),
+        ("a version is gone", json!([with_default]), vec![]),
+    ] {
+        redefine(&mut client, versions);
+        for watch in &mut watches {
+            assert_eq!(watch.next().expect("the end of the watch"), None, "{case}");
+        }
+        watches = next.iter().flat_map(|version| [begin(version, ""), begin(version, one)]).collect();
+    }
+}

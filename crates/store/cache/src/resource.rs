@@ -293,6 +293,11 @@ impl ResourceCache {
         self.waiters.wake_all();
     }
 
+    /// Wakes all watches, so that they look whether their resource is still defined as it was.
+    pub fn wake_watches(&self) {
+        self.waiters.wake_all();
+    }
+
     /// The statistics of this cache.
     pub fn stats(&self) -> &Stats {
         &self.stats
