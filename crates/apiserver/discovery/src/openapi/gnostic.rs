@@ -3,7 +3,7 @@
 //! Translated from the JSON form, message by message, with the field numbers of `openapi.v2`. Parts that this server's
 //! documents never contain are not supported.
 
-use super::wire::{boolean, bytes, message, string};
+use super::wire::{boolean, bytes, chosen, double, integer, message, string};
 use pintle_schema::{Map, Value};
 
 /// The parts of a document.
@@ -56,9 +56,42 @@ pub(super) fn named(out: &mut Vec<u8>, number: u32, name: &str, write: impl FnOn
     });
 }
 
-/// A value of any type, as YAML; JSON is YAML.
+/// A value of any type, as YAML in block style.
 pub(super) fn any(out: &mut Vec<u8>, value: &Value) {
-    bytes(out, 2, &crate::document::to_json(value));
+    bytes(out, 2, pintle_codec::yaml::encode(value).as_bytes());
+}
+
+pub(super) fn text(out: &mut Vec<u8>, number: u32, value: &Value) {
+    string(out, number, value.as_str().unwrap_or(""));
+}
+
+pub(super) fn flag(out: &mut Vec<u8>, number: u32, value: &Value) {
+    boolean(out, number, value.as_bool().unwrap_or(false));
+}
+
+pub(super) fn count(out: &mut Vec<u8>, number: u32, value: &Value) {
+    integer(out, number, value.as_i64().unwrap_or(0));
+}
+
+pub(super) fn number(value: &Value) -> f64 {
+    match value {
+        Value::Int(number) => *number as f64,
+        Value::Float(number) => *number,
+        _ => 0.0,
+    }
+}
+
+/// The content of `additionalProperties`: a schema, or whether there may be any.
+pub(super) fn additional(out: &mut Vec<u8>, value: &Value, schema: fn(&mut Vec<u8>, &Value)) {
+    match value {
+        Value::Bool(allows) => chosen(out, 2, *allows),
+        value => message(out, 1, |out| schema(out, value)),
+    }
+}
+
+pub(super) fn external_docs(out: &mut Vec<u8>, value: &Value) {
+    string(out, 1, value.str_at(&["description"]));
+    string(out, 2, value.str_at(&["url"]));
 }
 
 pub(super) fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
@@ -165,18 +198,34 @@ fn parameter(out: &mut Vec<u8>, value: &Value) {
 fn schema(out: &mut Vec<u8>, value: &Value) {
     for (key, value) in members(value) {
         match key {
-            "$ref" => string(out, 1, value.as_str().unwrap_or("")),
-            "format" => string(out, 2, value.as_str().unwrap_or("")),
-            "description" => string(out, 4, value.as_str().unwrap_or("")),
+            "$ref" => text(out, 1, value),
+            "format" => text(out, 2, value),
+            "title" => text(out, 3, value),
+            "description" => text(out, 4, value),
             "default" => message(out, 5, |out| any(out, value)),
+            "multipleOf" => double(out, 6, number(value)),
+            "maximum" => double(out, 7, number(value)),
+            "exclusiveMaximum" => flag(out, 8, value),
+            "minimum" => double(out, 9, number(value)),
+            "exclusiveMinimum" => flag(out, 10, value),
+            "maxLength" => count(out, 11, value),
+            "minLength" => count(out, 12, value),
+            "pattern" => text(out, 13, value),
+            "maxItems" => count(out, 14, value),
+            "minItems" => count(out, 15, value),
+            "uniqueItems" => flag(out, 16, value),
+            "maxProperties" => count(out, 17, value),
+            "minProperties" => count(out, 18, value),
             "required" => strings(out, 19, value),
             "enum" => items(value).iter().for_each(|value| message(out, 20, |out| any(out, value))),
-            "additionalProperties" => message(out, 21, |out| message(out, 1, |out| schema(out, value))),
-            "type" => message(out, 22, |out| string(out, 1, value.as_str().unwrap_or(""))),
+            "additionalProperties" => message(out, 21, |out| additional(out, value, schema)),
+            "type" => message(out, 22, |out| text(out, 1, value)),
             "items" => message(out, 23, |out| message(out, 1, |out| schema(out, value))),
             "properties" => message(out, 25, |out| {
                 members(value).for_each(|(name, property)| named(out, 1, name, |out| schema(out, property)));
             }),
+            "externalDocs" => message(out, 29, |out| external_docs(out, value)),
+            "example" => message(out, 30, |out| any(out, value)),
             key => extension(out, 31, key, value),
         }
     }

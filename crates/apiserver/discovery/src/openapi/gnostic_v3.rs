@@ -3,8 +3,10 @@
 //! Translated from the JSON form, message by message, with the field numbers of `openapi.v3`. Parts that this server's
 //! documents never contain are not supported.
 
-use super::gnostic::{any, extension, items, members, methods, named, strings};
-use super::wire::{boolean, bytes, chosen, double, integer, message, string};
+use super::gnostic::{
+    additional, any, count, extension, external_docs, flag, items, members, methods, named, number, strings, text,
+};
+use super::wire::{bytes, chosen, double, message, string};
 use pintle_schema::Value;
 
 /// Writes a `Document`.
@@ -29,14 +31,6 @@ pub(crate) fn document(document: &Value) -> Vec<u8> {
         });
     });
     std::mem::take(out)
-}
-
-fn text(out: &mut Vec<u8>, number: u32, value: &Value) {
-    string(out, number, value.as_str().unwrap_or(""));
-}
-
-fn flag(out: &mut Vec<u8>, number: u32, value: &Value) {
-    boolean(out, number, value.as_bool().unwrap_or(false));
 }
 
 fn security_scheme(out: &mut Vec<u8>, scheme: &Value) {
@@ -122,41 +116,40 @@ fn schema(out: &mut Vec<u8>, value: &Value) {
     for (key, value) in members(value) {
         match key {
             "nullable" => flag(out, 1, value),
+            "externalDocs" => message(out, 6, |out| external_docs(out, value)),
+            "example" => message(out, 7, |out| any(out, value)),
+            "title" => text(out, 9, value),
+            "multipleOf" => double(out, 10, number(value)),
             "maximum" => double(out, 11, number(value)),
+            "exclusiveMaximum" => flag(out, 12, value),
             "minimum" => double(out, 13, number(value)),
-            "maxLength" => integer(out, 15, value.as_i64().unwrap_or(0)),
-            "minLength" => integer(out, 16, value.as_i64().unwrap_or(0)),
+            "exclusiveMinimum" => flag(out, 14, value),
+            "maxLength" => count(out, 15, value),
+            "minLength" => count(out, 16, value),
             "pattern" => text(out, 17, value),
-            "maxItems" => integer(out, 18, value.as_i64().unwrap_or(0)),
-            "minItems" => integer(out, 19, value.as_i64().unwrap_or(0)),
+            "maxItems" => count(out, 18, value),
+            "minItems" => count(out, 19, value),
             "uniqueItems" => flag(out, 20, value),
-            "maxProperties" => integer(out, 21, value.as_i64().unwrap_or(0)),
-            "minProperties" => integer(out, 22, value.as_i64().unwrap_or(0)),
+            "maxProperties" => count(out, 21, value),
+            "minProperties" => count(out, 22, value),
             "required" => strings(out, 23, value),
             "enum" => items(value).iter().for_each(|value| message(out, 24, |out| any(out, value))),
             "type" => text(out, 25, value),
             "allOf" => items(value).iter().for_each(|value| message(out, 26, |out| schema_or_reference(out, value))),
             "oneOf" => items(value).iter().for_each(|value| message(out, 27, |out| schema_or_reference(out, value))),
             "anyOf" => items(value).iter().for_each(|value| message(out, 28, |out| schema_or_reference(out, value))),
+            "not" => message(out, 29, |out| schema(out, value)),
             "items" => message(out, 30, |out| message(out, 1, |out| schema_or_reference(out, value))),
             "properties" => message(out, 31, |out| {
                 members(value)
                     .for_each(|(name, property)| named(out, 1, name, |out| schema_or_reference(out, property)));
             }),
-            "additionalProperties" => message(out, 32, |out| message(out, 1, |out| schema_or_reference(out, value))),
+            "additionalProperties" => message(out, 32, |out| additional(out, value, schema_or_reference)),
             "default" => message(out, 33, |out| default(out, value)),
             "description" => text(out, 34, value),
             "format" => text(out, 35, value),
             key => extension(out, 36, key, value),
         }
-    }
-}
-
-fn number(value: &Value) -> f64 {
-    match value {
-        Value::Int(number) => *number as f64,
-        Value::Float(number) => *number,
-        _ => 0.0,
     }
 }
 

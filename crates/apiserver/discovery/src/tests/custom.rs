@@ -10,10 +10,16 @@ use pintle_resource::{CustomKind, DefinedBy, OpenApiVersion, VersionPriorities};
 use pintle_schema::{ApiType, Ref, Str, Struct, Value, value};
 use std::sync::Arc;
 
-/// A kind without properties.
-struct Bare;
+/// A kind of which OpenAPI says what it is given.
+pub(super) struct Published {
+    pub schema: Value,
+    pub selectable: Vec<Str>,
+}
 
-impl CustomKind for Bare {
+/// A kind without properties.
+const BARE: Published = Published { schema: Value::Null, selectable: Vec::new() };
+
+impl CustomKind for Published {
     fn list_kind(&self) -> &str {
         "WidgetList"
     }
@@ -37,11 +43,14 @@ impl CustomKind for Bare {
     }
 
     fn openapi(&self, _: OpenApiVersion, metadata: &str) -> Value {
-        value!({ "type": "object", "properties": { "metadata": { "$ref": metadata } } })
+        match self.schema {
+            Value::Null => value!({ "type": "object", "properties": { "metadata": { "$ref": metadata } } }),
+            _ => self.schema.clone(),
+        }
     }
 
     fn selectable_paths(&self) -> &[Str] {
-        &[]
+        &self.selectable
     }
 
     fn fingerprint(&self) -> &str {
@@ -55,6 +64,11 @@ impl CustomKind for Bare {
 
 /// Widgets, with the subresource `scale`.
 fn widgets() -> Catalog {
+    widgets_of(BARE)
+}
+
+/// The same of a kind.
+pub(super) fn widgets_of(kind: Published) -> Catalog {
     let model = pintle_groups::find("", "v1", "configmaps").expect("config maps are built in");
     let scale = DiscoveredSubresource {
         name: Str::new("scale"),
@@ -74,7 +88,7 @@ fn widgets() -> Catalog {
             list_kind: Str::new("WidgetList"),
             subresources: vec![scale],
             schema: Ref::Shared(Arc::new(run_time_schema())),
-            custom: Some(Arc::new(Bare)),
+            custom: Some(Arc::new(kind)),
             strategic_patch: false,
             ..DiscoveredResource::from(&**model)
         },

@@ -2,9 +2,10 @@
 //!
 //! The reader knows the message numbers that clients read, apart from the writer.
 
+use super::custom::{Published, widgets_of};
 use super::{assert_same, everything, parse, whole};
 use crate::openapi::{v2, v3};
-use pintle_schema::{Map, Str, Value};
+use pintle_schema::{Map, Str, Value, value};
 
 /// The fields of a message: number and content, a varint as its bytes.
 fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
@@ -76,7 +77,30 @@ fn append(out: &mut Map, key: &'static str, value: Value) {
 
 fn any(bytes: &[u8]) -> Value {
     let (2, yaml) = only(bytes) else { panic!("no YAML") };
-    parse(yaml)
+    pintle_codec::yaml::parse(yaml, pintle_codec::Strictness::Collect).expect("YAML").value
+}
+
+fn double(bytes: &[u8]) -> Value {
+    let number = f64::from_le_bytes(bytes.try_into().expect("a double"));
+    if number.fract() == 0.0 { Value::Int(number as i64) } else { Value::Float(number) }
+}
+
+fn count(bytes: &[u8]) -> Value {
+    let [count] = bytes else { panic!("more than a byte") };
+    Value::Int(i64::from(*count))
+}
+
+fn external_docs(bytes: &[u8]) -> Value {
+    let key = |number| if number == 1 { "description" } else { "url" };
+    Value::Map(fields(bytes).into_iter().map(|(number, content)| (Str::from(key(number)), text(content))).collect())
+}
+
+fn additional(bytes: &[u8], schema: fn(&[u8]) -> Value) -> Value {
+    match only(bytes) {
+        (1, content) => schema(content),
+        (2, allows) => Value::Bool(allows == [1]),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn extension(out: &mut Map, bytes: &[u8]) {
@@ -90,13 +114,29 @@ fn schema(bytes: &[u8]) -> Value {
         match number {
             1 => drop(out.set("$ref", text(content))),
             2 => drop(out.set("format", text(content))),
+            3 => drop(out.set("title", text(content))),
             4 => drop(out.set("description", text(content))),
+            6 => drop(out.set("multipleOf", double(content))),
+            7 => drop(out.set("maximum", double(content))),
+            8 => drop(out.set("exclusiveMaximum", Value::Bool(content == [1]))),
+            9 => drop(out.set("minimum", double(content))),
+            10 => drop(out.set("exclusiveMinimum", Value::Bool(content == [1]))),
+            11 => drop(out.set("maxLength", count(content))),
+            12 => drop(out.set("minLength", count(content))),
+            13 => drop(out.set("pattern", text(content))),
+            14 => drop(out.set("maxItems", count(content))),
+            15 => drop(out.set("minItems", count(content))),
+            16 => drop(out.set("uniqueItems", Value::Bool(content == [1]))),
+            17 => drop(out.set("maxProperties", count(content))),
+            18 => drop(out.set("minProperties", count(content))),
             19 => append(&mut out, "required", text(content)),
             20 => append(&mut out, "enum", any(content)),
-            21 => drop(out.set("additionalProperties", schema(only(content).1))),
+            21 => drop(out.set("additionalProperties", additional(content, schema))),
             22 => drop(out.set("type", text(only(content).1))),
             23 => drop(out.set("items", schema(only(content).1))),
             25 => drop(out.set("properties", map(content, 1, schema))),
+            29 => drop(out.set("externalDocs", external_docs(content))),
+            30 => drop(out.set("example", any(content))),
             31 => extension(&mut out, content),
             other => panic!("field {other} of a schema"),
         }
@@ -232,24 +272,44 @@ fn definitions_hold_nothing_that_is_not_translated() {
 }
 
 fn schema_v3(bytes: &[u8]) -> Value {
-    let content = match only(bytes) {
-        (1, content) => content,
-        (2, content) => return pintle_schema::value!({ "$ref": (text(only(content).1)) }),
+    match only(bytes) {
+        (1, content) => plain_schema_v3(content),
+        (2, content) => pintle_schema::value!({ "$ref": (text(only(content).1)) }),
         other => panic!("{other:?}"),
-    };
+    }
+}
+
+fn plain_schema_v3(content: &[u8]) -> Value {
     let mut out = Map::new();
     for (number, content) in fields(content) {
         match number {
             1 => drop(out.set("nullable", true)),
+            6 => drop(out.set("externalDocs", external_docs(content))),
+            7 => drop(out.set("example", any(content))),
+            9 => drop(out.set("title", text(content))),
+            10 => drop(out.set("multipleOf", double(content))),
+            11 => drop(out.set("maximum", double(content))),
+            12 => drop(out.set("exclusiveMaximum", Value::Bool(content == [1]))),
+            13 => drop(out.set("minimum", double(content))),
+            14 => drop(out.set("exclusiveMinimum", Value::Bool(content == [1]))),
+            15 => drop(out.set("maxLength", count(content))),
+            16 => drop(out.set("minLength", count(content))),
+            17 => drop(out.set("pattern", text(content))),
+            18 => drop(out.set("maxItems", count(content))),
+            19 => drop(out.set("minItems", count(content))),
             20 => drop(out.set("uniqueItems", true)),
+            21 => drop(out.set("maxProperties", count(content))),
+            22 => drop(out.set("minProperties", count(content))),
             23 => append(&mut out, "required", text(content)),
             24 => append(&mut out, "enum", any(content)),
             25 => drop(out.set("type", text(content))),
             26 => append(&mut out, "allOf", schema_v3(content)),
             27 => append(&mut out, "oneOf", schema_v3(content)),
+            28 => append(&mut out, "anyOf", schema_v3(content)),
+            29 => drop(out.set("not", plain_schema_v3(content))),
             30 => drop(out.set("items", schema_v3(only(content).1))),
             31 => drop(out.set("properties", map(content, 1, schema_v3))),
-            32 => drop(out.set("additionalProperties", schema_v3(only(content).1))),
+            32 => drop(out.set("additionalProperties", additional(content, schema_v3))),
             33 => drop(out.set("default", default_v3(content))),
             34 => drop(out.set("description", text(content))),
             35 => drop(out.set("format", text(content))),
@@ -293,4 +353,52 @@ fn protobuf_of_version_3_says_what_json_says() {
         let written = json.at(&["components", "schemas"]).expect("schemas");
         assert_same(path, &read, written);
     }
+}
+
+/// A schema as a definition may have it, with every keyword that OpenAPI publishes of it.
+fn keywords() -> Value {
+    value!({"type": "object", "title": "A widget", "description": "d", "required": ["spec"], "properties": {
+        "spec": {"type": "object", "maxProperties": 9, "minProperties": 1, "additionalProperties": true,
+            "externalDocs": {"description": "more", "url": "https://example.com"}},
+        "rest": {"type": "object", "additionalProperties": false},
+        "size": {"type": "number", "format": "double", "maximum": 7, "exclusiveMaximum": true, "minimum": 1.5,
+            "exclusiveMinimum": true, "multipleOf": 0.5, "example": {"a": [1, "2", null]}},
+        "name": {"type": "string", "maxLength": 9, "minLength": 1, "pattern": "^[a-z: ]+$", "enum": ["a", "yes", "1"]},
+        "list": {"type": "array", "items": {"type": "string"}, "maxItems": 3, "minItems": 1, "uniqueItems": true},
+    }})
+}
+
+#[test]
+fn protobuf_of_custom_resources_says_what_json_says() {
+    const NAME: &str = "com.example.fun.v1.Widget";
+    let selectable = || vec![Str::new("spec.color"), Str::new("spec.size")];
+    let catalog = widgets_of(Published { schema: keywords(), selectable: selectable() });
+    let json = parse(&v2::json(&catalog, &[]));
+    let bytes = v2::protobuf(&catalog, &[]);
+    let definitions = fields(&bytes).into_iter().find(|(number, _)| *number == 9).expect("definitions").1;
+    let find = |all: &'_ [u8]| {
+        let mut all = fields(all).into_iter().map(|(_, entry)| named(entry));
+        all.find(|(name, _)| name == NAME).map(|(_, content)| content.to_vec()).expect("defined")
+    };
+    let content = find(definitions);
+    assert_same(NAME, &schema(&content), json.at(&["definitions", NAME]).expect("defined"));
+    // Clients get the text.
+    let extensions = fields(&content).into_iter().filter(|(number, _)| *number == 31).map(|(_, entry)| named(entry));
+    let texts: Vec<(String, String)> =
+        extensions.map(|(name, any)| (name, String::from_utf8_lossy(only(any).1).into_owned())).collect();
+    let wanted = [
+        ("x-kubernetes-group-version-kind", "- group: fun.example.com\n  kind: Widget\n  version: v1\n"),
+        ("x-kubernetes-selectable-fields", "- fieldPath: spec.color\n- fieldPath: spec.size\n"),
+    ];
+    assert_eq!(texts, wanted.map(|(name, text)| (name.to_owned(), text.to_owned())));
+
+    let mut more = keywords();
+    let other = value!({"anyOf": [{"type": "string"}], "not": {"pattern": "x"}, "nullable": true});
+    more.set_at(&["properties", "other"], other);
+    let catalog = widgets_of(Published { schema: more, selectable: selectable() });
+    let json = v3::document(&catalog, "apis/fun.example.com/v1", None).expect("served");
+    let bytes = v3::protobuf(&json).expect("JSON");
+    let components = fields(&bytes).into_iter().find(|(number, _)| *number == 5).expect("components").1;
+    let content = find(fields(components)[0].1);
+    assert_same(NAME, &schema_v3(&content), parse(&json).at(&["components", "schemas", NAME]).expect("defined"));
 }

@@ -55,6 +55,19 @@ pub(super) fn items(items: &[Value], indent: usize, mut has_begun: bool, out: &m
     }
 }
 
+/// Appends a scalar or an empty collection that is a document of its own. Returns whether it did.
+pub(super) fn scalar(value: &Value, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let is_written = !matches!(value, Value::Raw(_)) && put_scalar(value, 0, out);
+    if is_written {
+        // Nothing is before it on its line.
+        out.remove(start);
+    } else {
+        out.truncate(start);
+    }
+    is_written
+}
+
 /// Appends the value behind a key. Returns whether it did.
 fn put_value(value: &Value, indent: usize, column: usize, out: &mut Vec<u8>) -> bool {
     match value {

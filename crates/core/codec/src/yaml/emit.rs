@@ -13,7 +13,11 @@ pub(super) fn document(value: &Value) -> Vec<u8> {
     match value {
         Value::Map(map) if !map.is_empty() => block::entries(&sorted(map), 0, false, &mut out),
         Value::List(items) if !items.is_empty() => block::items(items, 0, false, &mut out),
-        value => out = emit(|emitter| write(emitter, value)),
+        value => {
+            if !block::scalar(value, &mut out) {
+                out = emit(|emitter| write(emitter, value));
+            }
+        }
     }
     out
 }
