@@ -20,8 +20,9 @@ pub fn of_object(schema: &JsonSchema, version: OpenApiVersion, metadata: &str) -
     Value::Map(published)
 }
 
-/// The description of the metadata of all objects.
-const METADATA: &str = "Metadata of the object.";
+/// The description of the metadata of all objects. Tests of clients look for its first words in what `kubectl explain` prints.
+const METADATA: &str =
+    "Standard object's metadata: its name, labels and annotations, and what the server notes about it.";
 
 struct Publishing<'a> {
     version: OpenApiVersion,
@@ -196,6 +197,7 @@ fn rule(of: &ValidationRule) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_meta::meta::v1::ObjectMeta;
 
     fn published(spec: Value, version: OpenApiVersion) -> Value {
         let schema = value!({"type": "object", "properties": {"spec": (spec)}});
@@ -209,6 +211,24 @@ mod tests {
         }
         assert_eq!(of.str_at(&["properties", "kind", "type"]), "string");
         of.at(&["properties", "spec"]).cloned().unwrap_or_default()
+    }
+
+    /// Kubernetes' conformance tests look for these words in what `kubectl explain` prints of a custom resource.
+    #[test]
+    fn fields_of_all_objects_are_described_in_known_words() {
+        let schema = JsonSchema::from_value(&value!({"type": "object", "properties": {"spec": {"type": "object"}}}));
+        let of = of_object(&schema, OpenApiVersion::V3, "#/M");
+        for (field, words) in [("apiVersion", "APIVersion defines "), ("metadata", "Standard object's metadata")] {
+            let description = of.str_at(&["properties", field, "description"]);
+            assert!(description.starts_with(words), "{field}: {description}");
+        }
+        let mut created = String::new();
+        ObjectMeta::schema().each_field(&mut |field| {
+            if field.name.as_str() == "creationTimestamp" {
+                created = field.doc.to_key().to_string();
+            }
+        });
+        assert!(created.starts_with("CreationTimestamp is a timestamp "), "{created}");
     }
 
     #[test]

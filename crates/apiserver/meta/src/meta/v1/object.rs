@@ -74,8 +74,8 @@ pub struct TypeMeta {
     /// when the request URL already implies it.
     #[k8s(proto = 1, optional)]
     pub kind: String,
-    /// The API group and version this document is written in, as "group/version", or just "v1" for
-    /// the core group. The server rejects versions it does not know.
+    /// APIVersion defines the API group and version this document is written in, as "group/version", or just
+    /// "v1" for the core group. The server rejects versions it does not know.
     #[k8s(proto = 2, optional)]
     pub api_version: String,
 }
@@ -143,7 +143,7 @@ pub struct ObjectMeta {
     /// they have acted upon.
     #[k8s(proto = 7, optional)]
     pub generation: i64,
-    /// Moment at which the server created the object, in UTC.
+    /// CreationTimestamp is a timestamp in UTC: the moment at which the server created the object.
     #[k8s(proto = 8, optional, omitzero)]
     pub creation_timestamp: Time,
     /// Moment after which the object is expected to be gone, set by the server once deletion is
