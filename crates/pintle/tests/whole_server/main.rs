@@ -37,6 +37,7 @@ mod etcd_overrides;
 mod etcd_sizes;
 mod evictions;
 mod front_proxy;
+mod features;
 mod history;
 mod hostile_bodies;
 mod image_policy;

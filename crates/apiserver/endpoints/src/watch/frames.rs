@@ -368,7 +368,12 @@ impl Frames {
             canonicalize(&resource.schema, &mut object);
         }
         if self.wanted.shape == ResponseKind::Table {
-            let encoder = self.encoder();
+            let include_object = match self.include_object {
+                // Clients find the end of the initial events by an annotation of the row's object.
+                IncludeObject::None if initial_end => IncludeObject::Metadata,
+                asked_for => asked_for,
+            };
+            let encoder = ObjectEncoder { include_object, ..self.encoder() };
             let rows = encoder.row(&Payload::Value(Box::new(object))).map(|row| vec![row]).unwrap_or_default();
             object = encoder.table(version_meta(revision), !self.columns_sent, rows);
             self.columns_sent = true;
