@@ -76,7 +76,9 @@ fn main() -> ExitCode {
     logs::install(config.log_format, is_split, config.verbosity, &config.modules);
     config.warnings.iter().for_each(|warning| warn!("{warning}"));
     if !config.watch_cache {
-        warn!("--watch-cache=false has no effect: all reads are made from memory");
+        warn!(
+            "--watch-cache=false: lists at resourceVersion=0 are limited; all reads are made from memory nevertheless"
+        );
     }
     raise_open_files();
     let runtime = runtime(config.worker_threads);
@@ -332,6 +334,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let mut builder = Builder::new(store);
     metrics.into_iter().for_each(|source| builder.generic.metrics.add_source(source));
     builder.generic.compaction_interval = compaction_interval(config);
+    builder.generic.watch_cache = config.watch_cache;
     builder.health.post_start_hooks.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
     builder.generic.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
     // A reloaded file may add key services.

@@ -77,6 +77,8 @@ pub struct Registry {
     pub allocators: Vec<Arc<dyn Allocator>>,
     /// How often the store is compacted: continue tokens last for one to two intervals.
     pub compaction_interval: Option<Duration>,
+    /// Whether lists are as from the cache of kube-apiserver, where one at version 0 is never divided into pages.
+    pub watch_cache: bool,
     known_sets: known_sets::KnownSets,
     /// Everything stored after this revision was written by this program.
     opened_at: Revision,
@@ -222,6 +224,7 @@ impl Registry {
             admission,
             allocators: Vec::new(),
             compaction_interval: None,
+            watch_cache: true,
             known_sets: known_sets::KnownSets::default(),
             resources,
             installing: Mutex::new(()),

@@ -165,7 +165,7 @@ impl Registry {
         let single_name = selection.single_name().filter(|_| begins && whole_names);
         let start = start(options, current, single_name.is_some())?;
         let mut limit = usize::try_from(options.limit).unwrap_or(0);
-        if options.resource_version == "0" {
+        if options.resource_version == "0" && self.watch_cache {
             limit = 0;
         }
         let now = self.environment.now_unix();

@@ -120,7 +120,8 @@ pub static STORAGE_FLAGS: &[Flag] = &[
     Flag::new(
         "watch-cache",
         |c| &mut c.watch_cache,
-        "Whether reads are served from memory. It has no effect: they always are.",
+        "Whether lists are as from a cache: with false, one at resourceVersion=0 is limited, too. Reads are served from memory \
+         either way.",
     ),
     Flag::read(
         "watch-cache-sizes",

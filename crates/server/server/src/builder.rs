@@ -101,6 +101,8 @@ pub struct Builder {
     /// How often the store is compacted, which determines how long continue tokens last; `None`: they last as long as
     /// history does.
     pub compaction_interval: Option<Duration>,
+    /// Whether a list at version 0 is never divided into pages, as where it comes from a cache.
+    pub watch_cache: bool,
     pub shutdown: ShutdownOptions,
 }
 
@@ -146,6 +148,7 @@ impl Builder {
             metrics: Metrics::default(),
             store_timeouts: (Duration::MAX, Duration::MAX),
             compaction_interval: None,
+            watch_cache: true,
             shutdown: ShutdownOptions::default(),
         }
     }
@@ -205,6 +208,7 @@ impl Builder {
         admission.observer = Some(self.metrics.admission.clone());
         let mut registry = self.registry(admission).await?;
         registry.compaction_interval = self.compaction_interval;
+        registry.watch_cache = self.watch_cache;
         registry.allocators = std::mem::take(&mut self.allocators);
         let flow = InFlightLimits::new(&self.settings);
         Ok(OpenedServer {
