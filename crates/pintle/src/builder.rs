@@ -96,6 +96,8 @@ pub struct Builder {
     /// The node address types for connections to kubelets, the preferred first.
     pub kubelet_address_types: Vec<String>,
     pub health: HealthOptions,
+    /// Whether the store has no files, so that its size is that of its objects.
+    pub is_in_memory: bool,
     /// The controllers that run in the server: by default those of a part of a control plane, without delay.
     pub controllers: pintle_controllers::Settings,
 }
@@ -220,6 +222,7 @@ impl Builder {
             advertised: AdvertisedServer::default(),
             aggregation: AggregationOptions::default(),
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
+            is_in_memory: false,
             health: HealthOptions::default(),
             controllers: pintle_controllers::Settings::default(),
         }
@@ -357,6 +360,10 @@ impl Builder {
         pintle_handlers::install(&builder.handlers, tokens.clone());
         Connections::new(self.kubelet_address_types).install(&builder.handlers, &builder.metrics);
         builder.metrics.add_source(identity_lease.stats());
+        if self.is_in_memory {
+            let cache = registry.cache.clone();
+            builder.metrics.add_source(move |out| pintle_server::sources::memory_size(&cache, out));
+        }
         builder.metrics.add_source(move |out| allocators.render(&registry, out));
         let cache = self.authentication.token_cache.take();
         builder.metrics.add_source(move |out| sources::service_accounts(&tokens.stats, cache.as_deref(), out));

@@ -332,6 +332,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let stats = encryption.clone();
     metrics.push(Box::new(move |out| pintle::encryption_metrics(&stats, out)));
     let mut builder = Builder::new(store);
+    builder.is_in_memory = config.storage() == Storage::Memory;
     metrics.into_iter().for_each(|source| builder.generic.metrics.add_source(source));
     builder.generic.compaction_interval = compaction_interval(config);
     builder.generic.watch_cache = config.watch_cache;

@@ -192,5 +192,8 @@ fn labels_of_metrics_show_what_is_allowed() {
         series.sort_unstable();
         series.dedup_by_key(|(series, _)| *series);
         assert_eq!(series.len(), all, "{flag}: a series is counted once");
+        let unexpected = "cardinality_enforcement_unexpected_categorizations_total ";
+        let counted = metrics.lines().find_map(|line| line.strip_prefix(unexpected)?.parse::<u64>().ok());
+        assert!(counted.is_some_and(|count| count >= 4), "{flag}: {counted:?}");
     }
 }

@@ -2,6 +2,7 @@
 //! be called by a scrape: it reads files of the system.
 
 use pintle_audit::{Level, Stats};
+use pintle_cache::Cache;
 use pintle_discovery::version::{self, EffectiveVersion};
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
@@ -69,8 +70,18 @@ pub fn handshake_errors(count: &AtomicU64, out: &mut Exposition) {
 
 /// How much of the disk the files of a store in a directory take.
 pub fn storage_size(directory: &Path, out: &mut Exposition) {
+    main_storage_size(bytes_on_disk(directory, 8), out);
+}
+
+/// The size of a store without a disk: that of its objects.
+pub fn memory_size(cache: &Cache, out: &mut Exposition) {
+    main_storage_size(cache.resources().iter().map(|resource| resource.state().object_bytes as u64).sum(), out);
+}
+
+/// The size of the only store, under the name that the first cluster has in kube-apiserver.
+fn main_storage_size(bytes: u64, out: &mut Exposition) {
     out.family(&STORAGE_SIZE);
-    out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", "embedded")], bytes_on_disk(directory, 8));
+    out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", "etcd-0")], bytes);
 }
 
 /// The space of the store's disk.

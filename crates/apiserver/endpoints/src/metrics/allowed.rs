@@ -3,6 +3,8 @@
 //! Must never drop what was counted: samples that come to the same labels are added up.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Shown instead of a value that is not allowed.
 const UNEXPECTED: &str = "unexpected";
@@ -13,7 +15,20 @@ pub struct AllowedLabels {
     lists: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
     /// Metrics that are not shown.
     disabled: BTreeSet<String>,
+    unexpected: Unexpected,
 }
+
+/// How often a value was shown that is in no list. Lists that differ in it alone are equal.
+#[derive(Clone, Debug, Default)]
+struct Unexpected(Arc<AtomicU64>);
+
+impl PartialEq for Unexpected {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Unexpected {}
 
 impl AllowedLabels {
     /// Adds a list: the key is a metric and a label with a comma between, the values have commas between them.
@@ -55,7 +70,16 @@ impl AllowedLabels {
     /// The shown value of a metric's label.
     pub fn shown<'a>(&self, metric: &str, label: &str, value: &'a str) -> &'a str {
         let list = self.lists.get(metric).and_then(|labels| labels.get(label));
-        if list.is_none_or(|list| list.contains(value)) { value } else { UNEXPECTED }
+        if list.is_none_or(|list| list.contains(value)) {
+            return value;
+        }
+        self.unexpected.0.fetch_add(1, Ordering::Relaxed);
+        UNEXPECTED
+    }
+
+    /// How often another value was shown than was counted.
+    pub fn unexpected(&self) -> u64 {
+        self.unexpected.0.load(Ordering::Relaxed)
     }
 }
 

@@ -108,6 +108,10 @@ const REGISTERED: Family =
     Family::counter("registered_metrics_total", "Metrics that there are, by what they promise.").beta();
 const HIDDEN: Family = Family::counter("hidden_metrics_total", "Metrics that are no longer shown.").beta();
 const DISABLED: Family = Family::counter("disabled_metrics_total", "Metrics that were turned off.").beta();
+const UNEXPECTED: Family = Family::counter(
+    "cardinality_enforcement_unexpected_categorizations_total",
+    "How often a label of a metric was shown as unexpected, since its value is not on the list of that label.",
+);
 
 /// Text in the making.
 #[derive(Default)]
@@ -187,6 +191,7 @@ impl Exposition {
     pub fn of_metrics(&mut self) {
         self.single(&HIDDEN, 0);
         self.single(&DISABLED, self.disabled);
+        self.single(&UNEXPECTED, self.allowed.unexpected());
         self.family(&REGISTERED);
         let levels = [Stability::Alpha, Stability::Beta, Stability::Stable];
         for (stability, count) in levels.into_iter().zip(self.families) {
