@@ -151,8 +151,24 @@ impl ResourceTable {
 
     /// Whether anything of a version is served.
     pub fn serves(&self, group: &str, version: &str) -> bool {
+        self.served_in(group, version).next().is_some()
+    }
+
+    /// What is served of a version, in no order.
+    pub fn served_in(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Resource>> {
         let resources = self.groups.get(group).and_then(|versions| versions.get(version));
-        resources.is_some_and(|resources| resources.values().any(|entry| entry.is_served))
+        let entries = resources.into_iter().flat_map(HashMap::values);
+        entries.filter(|entry| entry.is_served).map(|entry| &entry.resource)
+    }
+
+    /// Whether anything of a version is served that was not defined at run time.
+    pub fn serves_built_in(&self, group: &str, version: &str) -> bool {
+        self.served_in(group, version).any(|resource| resource.custom.is_none())
+    }
+
+    /// Whether objects are stored under a prefix whose kind was not defined at run time.
+    pub fn stores_built_in(&self, prefix: &str) -> bool {
+        self.stored(prefix).is_some_and(|stored| stored.versions.iter().any(|version| version.custom.is_none()))
     }
 
     /// A resource by its names, served or not.
@@ -164,10 +180,10 @@ impl ResourceTable {
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let resources = self.groups.get(group)?.get(version)?;
-        // If a version has two resources of one kind, the stored one is returned.
+        // If a version has two resources of one kind, the stored one is returned, and rather one that was not defined at run time.
         let is_asked = |resource: &&Arc<Resource>| resource.kind == kind && resource.verbs != Verbs::NONE;
-        let of_kind = || resources.values().map(|entry| &entry.resource).filter(is_asked);
-        of_kind().find(|resource| resource.storage.is_some()).or_else(|| of_kind().next())
+        let of_kind = resources.values().map(|entry| &entry.resource).filter(is_asked);
+        of_kind.min_by_key(|resource| (resource.storage.is_none(), resource.custom.is_some()))
     }
 
     /// Every version of every resource, served or not, in no order.

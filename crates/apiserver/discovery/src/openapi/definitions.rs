@@ -40,7 +40,7 @@ pub(crate) enum Definition {
 }
 
 /// The `apiVersion` and `kind` of a top-level type.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub group: Str,
     pub version: Str,
@@ -66,6 +66,20 @@ impl Definitions {
     pub fn add_custom(&mut self, name: String, custom: &Arc<dyn CustomKind>, kind: Kind) {
         self.types.entry(name).or_insert_with(|| Definition::Custom { custom: custom.clone(), kind });
         self.add(&Ref::Static(ObjectMeta::schema));
+    }
+
+    /// The name that a kind which was defined at run time, or its list, is described under: the given one, or if another type has it one
+    /// with a number behind it.
+    pub fn name_of_custom(&self, name: String, kind: &Kind) -> String {
+        let is_free = |name: &String| match self.types.get(name) {
+            Some(Definition::Custom { kind: of, .. } | Definition::List { kind: of, custom: Some(_), .. }) => {
+                of == kind
+            }
+            Some(_) => false,
+            None => true,
+        };
+        let numbered = (2_u32..).map(|number| format!("{name}_v{number}"));
+        std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
     /// Adds the list type of a resource.

@@ -94,7 +94,7 @@ impl Routes {
             self.document::<v1::APIResourceList>(&format!("{base}/"), &id, &tag, "the resources of the version");
         }
         for resource in &entry.resources {
-            ResourceRoutes::new(resource, &base, &tag, &prefix).add_to(self);
+            ResourceRoutes::new(resource, &base, &tag, &prefix, &self.definitions).add_to(self);
         }
         if catalog.server().serves_cbor {
             let added = self.paths.iter_mut().skip(before).flat_map(|item| &mut item.operations);
@@ -137,18 +137,31 @@ struct ResourceRoutes<'a> {
 }
 
 impl<'a> ResourceRoutes<'a> {
-    fn new(resource: &'a DiscoveredResource, base: &'a str, tag: &'a str, prefix: &'a str) -> Self {
+    fn new(
+        resource: &'a DiscoveredResource,
+        base: &'a str,
+        tag: &'a str,
+        prefix: &'a str,
+        definitions: &Definitions,
+    ) -> Self {
         let (group, version) = (resource.group.clone(), resource.version.clone());
-        let type_name = resource.type_name();
+        let kind = Kind { group, version, kind: resource.kind.clone() };
+        let mut type_name = resource.type_name();
+        let mut list_name = names::beside(&type_name, &resource.list_kind);
+        if resource.custom.is_some() {
+            let kind_of_list = Kind { kind: resource.list_kind.clone(), ..kind.clone() };
+            type_name = definitions.name_of_custom(type_name, &kind);
+            list_name = definitions.name_of_custom(list_name, &kind_of_list);
+        }
         let namespaced = if resource.namespaced { "Namespaced" } else { "" };
         ResourceRoutes {
             resource,
             base,
             tag,
             prefix,
-            list_name: names::beside(&type_name, &resource.list_kind),
+            list_name,
             type_name,
-            kind: Kind { group, version, kind: resource.kind.clone() },
+            kind,
             noun: format!("{namespaced}{}", resource.kind),
         }
     }

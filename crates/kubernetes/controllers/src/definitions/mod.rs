@@ -133,9 +133,12 @@ impl Definitions {
                 return Outcome::After(RECHECK);
             }
         }
-        let (reason, message) = match established {
-            true => ("InstanceDeletionCompleted", "removed all instances"),
-            false => ("NeverEstablished", "resource was never established"),
+        let (reason, message) = if self.served.overlaps_built_in(definition) {
+            ("OverlappingBuiltInResource", "instances overlap with built-in resources in storage")
+        } else if established || definition::is_established(definition) {
+            ("InstanceDeletionCompleted", "removed all instances")
+        } else {
+            ("NeverEstablished", "resource was never established")
         };
         let finding = DesiredCondition { holds: false, reason, message: message.to_owned() };
         let change = |object: &mut Value| {

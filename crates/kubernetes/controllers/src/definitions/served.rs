@@ -14,7 +14,7 @@ use pintle_extensions::naming::{Accepted, NamesInUse, accept};
 use pintle_extensions::resource::resources;
 use pintle_registry::defined::DefinedResource;
 use pintle_registry::{DefinitionInstaller, Registry, Target};
-use pintle_resource::DefinedBy;
+use pintle_resource::{DefinedBy, Resource, ResourceTable, Storage};
 use pintle_schema::Value;
 use pintle_storage::{Key, Revision};
 use pintle_webhook::Clients;
@@ -88,15 +88,41 @@ fn revision_of(definition: &Value) -> u64 {
     definition.str_at(&["metadata", "resourceVersion"]).parse().unwrap_or_default()
 }
 
-/// The resources of a definition; notes their versions.
-fn defined(definition: &Value, installed: &mut Installed, webhooks: &Arc<Clients>) -> DefinedResource {
-    let versions = resources(definition, webhooks);
+/// The resources of a definition beside those that the table has; notes their versions.
+fn defined(
+    definition: &Value,
+    installed: &mut Installed,
+    table: &ResourceTable,
+    webhooks: &Arc<Clients>,
+) -> DefinedResource {
+    let versions = beside_built_in(table, resources(definition, webhooks));
     let served = versions.iter().filter(|(_, is_served)| *is_served);
     installed.served = served.map(|(version, _)| version.version.to_string()).collect();
     installed.versions = versions.iter().map(|(version, _)| version.version.to_string()).collect();
     let custom = versions.first().and_then(|(version, _)| version.custom.as_ref());
     installed.defined_by = custom.map(|custom| custom.defined_by().clone());
     DefinedResource { versions, defined_at: Revision(revision_of(definition)) }
+}
+
+/// The versions of a resource that are installed beside the built-in ones. A version in which there are built-in resources is hidden by
+/// them and not served. Nothing is served that would take the place of a built-in resource, or whose objects would be among its own.
+fn beside_built_in(table: &ResourceTable, mut versions: Vec<(Arc<Resource>, bool)>) -> Vec<(Arc<Resource>, bool)> {
+    let is_built_in = |version: &Resource| {
+        let known = table.get(&version.group, &version.version, &version.plural);
+        known.is_some_and(|known| known.custom.is_none())
+    };
+    let takes_storage = |version: &Resource| {
+        let is_stored = |storage: &Storage| version.api_version() == storage.api_version && is_built_in(version);
+        version.storage.as_ref().is_some_and(|storage| table.stores_built_in(&storage.prefix) || is_stored(storage))
+    };
+    if versions.iter().any(|(version, _)| takes_storage(version)) {
+        return Vec::new();
+    }
+    versions.retain(|(version, _)| !is_built_in(version));
+    for (version, is_served) in &mut versions {
+        *is_served &= !table.serves_built_in(&version.group, &version.version);
+    }
+    versions
 }
 
 /// What is known of the definitions.
@@ -131,6 +157,8 @@ impl Known {
 struct Step {
     /// The resources to install.
     install: Vec<DefinedResource>,
+    /// Those that are defined no more in a way in which they can be installed.
+    uninstall: Vec<Installed>,
     /// The groups in which names have become free.
     freed: BTreeSet<String>,
     /// The definitions that have changed.
@@ -195,8 +223,16 @@ impl ServedDefinitions {
     /// The prefix of the objects of a definition, if its resources are installed.
     pub(super) fn prefix_of(&self, name: &str, definition: &Value) -> Option<String> {
         let known = self.known();
-        let installed = known.installed.get(name).filter(|installed| installed.uid == uid_of(definition))?;
+        let of = |installed: &&Installed| installed.uid == uid_of(definition) && !installed.versions.is_empty();
+        let installed = known.installed.get(name).filter(of)?;
         Some(format!("/registry/{}/{}/", installed.group, installed.plural))
+    }
+
+    /// Whether the objects of a definition would be stored among those of a built-in resource.
+    pub(super) fn overlaps_built_in(&self, definition: &Value) -> bool {
+        let text = |path: &[&str]| definition.str_at(path);
+        let (group, plural) = (text(&["spec", "group"]), text(&["spec", "names", "plural"]));
+        self.registry.resources.read().stores_built_in(&format!("/registry/{group}/{plural}/"))
     }
 
     /// The group and the served versions of a definition.
@@ -247,6 +283,7 @@ impl ServedDefinitions {
         if !step.install.is_empty() {
             self.registry.install_defined(&step.install);
         }
+        step.uninstall.iter().for_each(|installed| self.uninstall(installed));
         self.applied.store(Some(state));
         step.changed.into_iter().for_each(|name| self.queue.add(name, Duration::ZERO));
     }
@@ -312,9 +349,20 @@ impl ServedDefinitions {
             return;
         }
         let mut now = Installed::of(&definition);
-        step.install.push(defined(&definition, &mut now, &self.webhooks));
-        let before = known.installed.insert(name.to_owned(), now.clone());
-        before.into_iter().for_each(|before| known.note_unserved(before, &now.served));
+        let table = self.registry.resources.snapshot();
+        step.install.push(defined(&definition, &mut now, &table, &self.webhooks));
+        if let Some(before) = known.installed.insert(name.to_owned(), now.clone()) {
+            if now.versions.is_empty() {
+                step.uninstall.push(before.clone());
+            }
+            known.note_unserved(before, &now.served);
+        }
+    }
+
+    fn uninstall(&self, installed: &Installed) {
+        for version in &installed.versions {
+            self.registry.uninstall(&installed.group, version, &installed.plural);
+        }
     }
 
     /// The definitions of these groups that wait for a name.
@@ -337,9 +385,7 @@ impl ServedDefinitions {
             (known.installed.remove(name), claims)
         };
         if let Some(installed) = installed {
-            for version in &installed.versions {
-                self.registry.uninstall(&installed.group, version, &installed.plural);
-            }
+            self.uninstall(&installed);
             self.known().note_unserved(installed, &[]);
         }
         step.freed.extend(claims.map(|claims| claims.group));
