@@ -174,13 +174,28 @@ impl Catalog {
 
     /// Adds a version of another server, unless it exists.
     pub fn add_aggregated(&mut self, elsewhere: &AggregatedVersion) {
-        if self.version(&elsewhere.group, &elsewhere.version).is_none() {
+        if self.version(&elsewhere.group, &elsewhere.version).is_none_or(VersionEntry::is_custom) {
             let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };
             let group = self.group_entry(&elsewhere.group, priorities);
+            group.versions.retain(|version| version.name != elsewhere.version);
             let version = group.version_entry(&elsewhere.version, elsewhere.version_priority);
             version.is_elsewhere = true;
             version.reported.clone_from(&elsewhere.resources);
         }
+    }
+
+    /// The same without the versions of other servers.
+    #[must_use]
+    pub fn without_aggregated(&self) -> Self {
+        let own = |group: &Arc<GroupEntry>| {
+            if !group.versions.iter().any(|version| version.is_elsewhere) {
+                return Some(group.clone());
+            }
+            let mut group = GroupEntry { aggregated: OnceLock::new(), ..GroupEntry::clone(group) };
+            group.versions.retain(|version| !version.is_elsewhere);
+            (!group.versions.is_empty()).then(|| Arc::new(group))
+        };
+        Catalog { groups: self.groups.iter().filter_map(own).collect(), server: self.server.clone() }
     }
 
     /// The groups in discovery's order, the core group first.

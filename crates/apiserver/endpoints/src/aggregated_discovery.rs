@@ -1,6 +1,7 @@
 //! API groups and versions that are served by other servers (aggregation).
 //!
-//! `AggregatedApis` provides them. It must never be asked about a version that this server serves itself.
+//! `AggregatedApis` provides them. A version that another server serves hides what is defined of it here. It must never be asked about
+//! a version of which this server has built-in resources.
 
 use crate::backend::ByteStream;
 use crate::body::Body;
@@ -15,6 +16,7 @@ use futures_util::stream::{self, StreamExt};
 use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog};
 use pintle_registry::{Registry, RequestContext, Status};
+use std::borrow::Cow;
 use std::io;
 use std::sync::{Arc, OnceLock};
 use tokio::time::Instant;
@@ -27,7 +29,7 @@ pub trait AggregatedApis: Send + Sync {
     /// Another number whenever anything below has changed.
     fn generation(&self, registry: &Registry) -> u64;
 
-    /// The aggregated versions that `here` does not serve. With `with_service`, API services that name no service are left
+    /// The aggregated versions of which `here` has no built-in resources. With `with_service`, API services that name no service are left
     /// out.
     fn versions(&self, registry: &Registry, here: &Catalog, with_service: bool) -> Vec<AggregatedVersion>;
 
@@ -75,9 +77,9 @@ impl AggregatedApis for () {
     }
 }
 
-/// The server of a version that is not served here.
+/// The other server of a version.
 pub fn find(api: &Api, group: &str, version: &str) -> Option<Arc<dyn AggregatedApi>> {
-    if api.registry.resources.read().serves(group, version) {
+    if api.registry.resources.read().serves_built_in(group, version) {
         return None;
     }
     api.aggregated.find(&api.registry, group, version)
@@ -175,6 +177,14 @@ impl AggregatedDiscovery {
         match &self.served {
             Some(catalog) => (catalog, &self.documents),
             None => (&self.here.catalog, &self.here.documents),
+        }
+    }
+
+    /// What this server adds itself to documents about all servers.
+    pub fn own_catalog(&self) -> Cow<'_, Catalog> {
+        match &self.served {
+            Some(catalog) => Cow::Owned(catalog.without_aggregated()),
+            None => Cow::Borrowed(&self.here.catalog),
         }
     }
 

@@ -16,6 +16,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
+use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{Catalog, Document, PublishedPath, ServerDescription, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
@@ -508,19 +509,13 @@ fn none_acceptable() -> ApiResponse {
 }
 
 fn openapi_v2(api: &Api, request: &Request) -> Result<ApiResponse> {
-    let documents = api.documents.current();
     let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v2::PROTOBUF_MEDIA_TYPE) else {
         return Ok(none_acceptable());
     };
-    let (with_aggregated, catalog) = (api.documents.with_aggregated(api), &documents.catalog);
-    let made = match is_protobuf {
-        true => with_aggregated
-            .documents()
-            .get_or_make("v2.pb", || Some(openapi::v2::protobuf(catalog, &with_aggregated.openapi_v2(api)))),
-        false => with_aggregated
-            .documents()
-            .get_or_make("v2", || Some(openapi::v2::json(catalog, &with_aggregated.openapi_v2(api)))),
-    };
+    let all = api.documents.with_aggregated(api);
+    let (key, make): (_, fn(&Catalog, &[Arc<OpenApiPart>]) -> Vec<u8>) =
+        if is_protobuf { ("v2.pb", openapi::v2::protobuf) } else { ("v2", openapi::v2::json) };
+    let made = all.documents().get_or_make(key, || Some(make(&all.own_catalog(), &all.openapi_v2(api))));
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
     let mut answer = file(request, bytes.into(), content_type, &tag);
     answer.headers.push(("vary", "Accept".into()));

@@ -288,8 +288,12 @@ async fn process(
         before_deadline(request_context, api.registry.install_definitions()).await?;
         table = api.registry.resources.snapshot();
     }
+    // What is defined is hidden by an extension server of the same version.
+    let is_hidden = |resource: &Resource| {
+        resource.custom.is_some() && aggregated_discovery::find(&api, &path.group, &path.version).is_some()
+    };
     let resource = match table.find(&path.group, &path.version, &path.resource) {
-        Found::Resource(resource) if !path.malformed => resource,
+        Found::Resource(resource) if !path.malformed && !is_hidden(resource) => resource,
         missing => match (elsewhere(&api, &request, path), missing) {
             (Some(server), _) => {
                 let delegated = DelegatedRequest { api: api.clone(), request, query, context: request_context.clone() };

@@ -1,6 +1,6 @@
 //! `ApiServices`: the versions that API services currently delegate to other servers. Guarantees that a request sees
 //! every change that was acknowledged before it, and decodes no object if none has changed. Must never be used for
-//! versions that this server serves.
+//! versions of which this server has built-in resources.
 
 use crate::documents::Documents;
 use crate::forward;
@@ -11,6 +11,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pintle_cache::State;
 use pintle_cache::objects::{Difference, Objects};
+use pintle_discovery::catalog::VersionEntry;
 use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog, openapi};
 use pintle_endpoints::aggregated_discovery::{AggregatedApi, AggregatedApis, DelegatedRequest};
@@ -190,7 +191,7 @@ impl Shared {
         self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The versions that only other servers serve, with their cached documents.
+    /// The versions that other servers serve, with their cached documents.
     fn others<T>(
         &self,
         registry: &Registry,
@@ -202,7 +203,9 @@ impl Shared {
         let mut found: Vec<&Arc<ExtensionApi>> = snapshot.entries.values().map(|entry| &entry.api).collect();
         found.retain(|api| {
             let is_wanted = !api.group.is_empty() && (!with_service || api.service.is_some());
-            is_wanted && !api.is_automanaged && here.version(&api.group, &api.version).is_none()
+            // A server hides what is defined of its version here.
+            let is_hidden = |known: &VersionEntry| api.service.is_none() || !known.is_custom();
+            is_wanted && !api.is_automanaged && !here.version(&api.group, &api.version).is_some_and(is_hidden)
         });
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found.into_iter().filter_map(|api| make(api)).collect()

@@ -1,7 +1,7 @@
 //! Definitions of versions that are served already: by this server itself, or by an extension server. Guarantees that all steps use
 //! only the API. Must never depend on how fast a definition is served.
 
-use crate::common::http::{Client, JSON};
+use crate::common::http::{Client, JSON, MERGE_PATCH};
 use crate::common::process::Installation;
 use crate::common::wait_for;
 use serde_json::{Value, json};
@@ -156,4 +156,85 @@ fn a_type_of_the_name_of_a_built_in_one_is_described_under_another() {
     let lists = format!("{NAME}List_v2");
     let items = &document["definitions"][lists]["properties"]["items"]["items"]["$ref"];
     assert_eq!(items, &json!(format!("#/definitions/{other}")));
+}
+
+/// The versions of a group in aggregated discovery, with how fresh they are and the number of their resources.
+fn versions(client: &mut Client, group: &str) -> Vec<(String, String, usize)> {
+    let all = aggregated(client);
+    let found = all["items"].as_array().expect("groups").iter().find(|item| item["metadata"]["name"] == group);
+    let versions = found.and_then(|group| group["versions"].as_array()).cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut found: Vec<_> = versions
+        .iter()
+        .map(|one| (text(&one["version"]), text(&one["freshness"]), one["resources"].as_array().map_or(0, Vec::len)))
+        .collect();
+    found.sort();
+    found
+}
+
+fn expect_versions(client: &mut Client, expected: &[(&str, &str, usize)]) {
+    let expected: Vec<_> =
+        expected.iter().map(|(name, freshness, count)| ((*name).to_owned(), (*freshness).to_owned(), *count)).collect();
+    let found = versions(client, GROUP);
+    assert_eq!(found, expected);
+    let root = get(client, "/");
+    let paths = root["paths"].as_array().expect("paths");
+    let below = format!("/apis/{GROUP}");
+    let listed = paths.iter().filter_map(Value::as_str).filter(|path| path.starts_with(&below));
+    let mut wanted: Vec<String> = expected.iter().map(|(version, ..)| format!("{below}/{version}")).collect();
+    if !wanted.is_empty() {
+        wanted.insert(0, below.clone());
+    }
+    assert_eq!(listed.collect::<Vec<_>>(), wanted);
+}
+
+const GROUP: &str = "stable.example.com";
+
+#[test]
+fn an_extension_server_hides_definitions_of_its_version() {
+    const SERVICE: &str = "/apis/apiregistration.k8s.io/v1/apiservices/v1.stable.example.com";
+    let installation = Installation::own();
+    let process = installation.start_with(ARGUMENTS);
+    let mut client = process.endpoint().client();
+    let before = documents(&mut client);
+    let elsewhere = json!({"group": GROUP, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
+        "insecureSkipTLSVerify": true, "service": {"namespace": "default", "name": "unused", "port": 443}});
+    let service = json!({"metadata": {"name": format!("v1.{GROUP}")}, "spec": elsewhere});
+    client.post(SERVICES, &service).expect("an answer").expect(201);
+    expect_versions(&mut client, &[("v1", "Stale", 0)]);
+    let path = define(&mut client, &definition(GROUP, "bars", "Bar", &["v1", "v2"]));
+    expect_versions(&mut client, &[("v1", "Stale", 0), ("v2", "Current", 1)]);
+    let bars = |version: &str| format!("/apis/{GROUP}/{version}/bars");
+    assert_eq!(client.get(&bars("v1")).expect("an answer").status, 503);
+    assert_eq!(client.get(&bars("v2")).expect("an answer").status, 200);
+
+    // Without it the definition is seen, and gets an APIService of its own.
+    let local = |client: &mut Client| {
+        wait_for("an APIService of the definition", || {
+            let answer = client.get(SERVICE).expect("an answer");
+            let service = if answer.status == 200 { answer.json() } else { return None };
+            let is_own = service["metadata"]["labels"]["kube-aggregator.kubernetes.io/automanaged"] == "true";
+            (is_own && service["spec"].get("service").is_none()).then_some(service)
+        })
+    };
+    client.delete(SERVICE).expect("an answer").expect(200);
+    expect_versions(&mut client, &[("v1", "Current", 1), ("v2", "Current", 1)]);
+    let first = local(&mut client);
+    assert_eq!(client.get(&bars("v1")).expect("an answer").status, 200);
+    // That one stays as it is, and comes back.
+    let changed = json!({"spec": {"service": elsewhere["service"], "insecureSkipTLSVerify": true}});
+    client.send("PATCH", SERVICE, MERGE_PATCH, changed.to_string().as_bytes()).expect("an answer").expect(200);
+    let again = local(&mut client);
+    assert_eq!(again["metadata"]["uid"], first["metadata"]["uid"]);
+    assert_eq!(again["spec"], first["spec"]);
+    client.delete(SERVICE).expect("an answer").expect(200);
+    assert_ne!(local(&mut client)["metadata"]["uid"], first["metadata"]["uid"]);
+
+    remove(&mut client, &path);
+    wait_for("the end of the APIServices", || {
+        let services = names(&get(&mut client, SERVICES));
+        (!services.iter().any(|name| name.ends_with(GROUP))).then_some(())
+    });
+    assert_same(documents(&mut client), &before);
+    expect_versions(&mut client, &[]);
 }

@@ -42,14 +42,16 @@ pub fn index(
     crate::document::to_json(&value!({ "paths": (Value::Map(paths.collect())) }))
 }
 
-/// The index with the documents of extension servers: the path of each, and where it is.
+/// The index with the documents of extension servers: the path of each, and where it is. They take the place of those of the same path.
 pub fn index_with(index: &[u8], others: &[(String, String)]) -> Option<Vec<u8>> {
     let mut index = pintle_codec::json::parse(index, pintle_codec::Strictness::Ignore).ok()?.value;
     let paths = index.get_mut("paths")?.as_map_mut()?.entries_mut();
     for (path, url) in others {
         let at = paths.partition_point(|(known, _)| known.as_str() < path.as_str());
-        if paths.get(at).is_none_or(|(known, _)| known.as_str() != path) {
-            paths.insert(at, (Str::from(path.as_str()), value!({ "serverRelativeURL": (url.as_str()) })));
+        let address = value!({ "serverRelativeURL": (url.as_str()) });
+        match paths.get_mut(at).filter(|(known, _)| known.as_str() == path) {
+            Some((_, known)) => *known = address,
+            None => paths.insert(at, (Str::from(path.as_str()), address)),
         }
     }
     Some(crate::document::to_json(&index))

@@ -48,6 +48,8 @@ const TERMINATING: &str = "Terminating";
 pub struct Definitions {
     world: Arc<ResourceIndex>,
     subject: KindId,
+    /// The kind of APIServices, if they are stored.
+    services: Option<KindId>,
     served: Arc<ServedDefinitions>,
 }
 
@@ -55,7 +57,8 @@ impl Definitions {
     /// `None` if definitions are not stored.
     pub fn new(world: Arc<ResourceIndex>, served: Arc<ServedDefinitions>) -> Option<Self> {
         let subject = world.stored(GROUP, PLURAL)?;
-        Some(Definitions { world, subject, served })
+        let services = world.stored("apiregistration.k8s.io", "apiservices");
+        Some(Definitions { world, subject, services, served })
     }
 
     /// Processes the queue until the future is dropped.
@@ -243,19 +246,32 @@ fn approval(definition: &Value) -> Option<DesiredCondition> {
     Some(DesiredCondition { holds: state == Approval::Approved, reason, message })
 }
 
-/// It has its own way to follow definitions, which waits for nothing; only its queue is observed.
+/// It has its own way to follow definitions, which waits for nothing. The APIServices of the versions that they serve are observed.
 impl Observer for Definitions {
     fn queue(&self) -> Option<QueueSnapshot<'_>> {
         Some(self.served.queue.read())
     }
 
-    fn interest(&self, _: KindId) -> Option<WatchFilter> {
-        None
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        (self.services == Some(kind)).then_some(WatchFilter::Everything)
     }
 
+    /// Those that were removed before are missed, and follow with the next change of their definition.
     fn list(&self, _: &[Listed]) {}
 
-    fn observe(&self, _: KindId, _: &Event) {}
+    fn observe(&self, kind: KindId, event: &Event) {
+        // One that is new was created for its definition, or by another client.
+        if self.services != Some(kind) || event.previous.is_none() {
+            return;
+        }
+        let Some(services) = self.world.kind(kind) else { return };
+        let Some((version, group)) = event.object.name().split_once('.') else { return };
+        let registry = &self.world.registry;
+        let Some(definition) = self.served.definition_of(group, version) else { return };
+        if served_versions::is_to_be_written(registry, &services.target, event, group, version) {
+            self.served.queue.add(definition, Duration::ZERO);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -241,6 +241,13 @@ impl ServedDefinitions {
         known.installed.get(name).map(|of| (of.group.clone(), of.served.clone())).unwrap_or_default()
     }
 
+    /// The name of a definition that serves a version, if there is one.
+    pub(super) fn definition_of(&self, group: &str, version: &str) -> Option<String> {
+        let table = self.registry.resources.read();
+        let custom = table.served_in(group, version).find_map(|resource| resource.custom.as_ref())?;
+        custom.defined_by().key().rsplit('/').next().map(str::to_owned)
+    }
+
     /// Takes a version that a definition served before, if there is one, and whether another definition serves it now.
     pub(super) fn take_unserved(&self) -> Option<((String, String), bool)> {
         let mut known = self.known();
