@@ -48,7 +48,10 @@ pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = Bo
 }
 
 /// A missing object with the content that it inherits from the object that it was split from.
-fn split(registry: &Registry, object: BootstrapObject) -> Result<BootstrapObject, Status> {
+///
+/// # Errors
+/// That object cannot be decoded.
+pub fn split(registry: &Registry, object: BootstrapObject) -> Result<BootstrapObject, Status> {
     let Some(source) = object.split_from else { return Ok(object) };
     let own = target(registry, &object).filter(|target| target.cache.get(&target.key()).is_none());
     let Some(source) = own.map(|own| Target { name: source.to_owned(), ..own }) else { return Ok(object) };

@@ -1,10 +1,11 @@
 //! `Builder` and `Server`: the generic server with the built-in groups and the parts that only a Kubernetes API server
 //! has.
 //!
-//! Everything is checked before a port is bound: a started server has opened its store and written the bootstrap
-//! objects.
+//! Everything is checked before a port is bound: a started server has opened its store. It has written the bootstrap objects,
+//! or writes them beside serving where a webhook or a refusal is in the way.
 
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
+use crate::first_writes::FirstWrites;
 use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::own_thread::OwnThread;
 use crate::static_manifests::ManifestPlugins;
@@ -56,7 +57,7 @@ use tokio::task::JoinHandle;
 pub enum StartError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A bootstrap object could not be written.
+    /// The store failed when bootstrap objects were written.
     #[error("the first objects could not be written: {0}")]
     Bootstrap(String),
     /// The admission configurations in files cannot be used.
@@ -228,7 +229,8 @@ impl Builder {
         }
     }
 
-    /// Opens the store, writes the bootstrap objects and starts to serve on the listener.
+    /// Opens the store, writes the bootstrap objects and starts to serve on the listener. What a webhook may delay, or admission
+    /// refuses, is written beside serving.
     ///
     /// # Errors
     /// The store cannot be opened or written.
@@ -250,7 +252,11 @@ impl Builder {
         controllers.api_services = Some(Arc::new(DiscoveryCheck(aggregated.clone())));
         controllers.aggregated = Some(Arc::new(ExtensionContent(aggregated.clone())));
         self.generic.aggregated = Box::new(aggregated.clone());
-        let (opened, roles, identity_lease) = self.open(address).await?;
+        let (opened, roles, identity_lease, first_writes) = self.open(address).await?;
+        let left = first_writes.before_serving().await?;
+        left.iter().for_each(|work| work.show(&opened.builder.health, false));
+        roles.publish(rbac::snapshot(&opened.registry));
+        flow_control::configure(&opened.registry, &opened.flow);
         let documents =
             opened.spawn("the documents of extension servers", aggregated.clone().follow(opened.registry.clone()));
         let kept = identity_lease.clone();
@@ -269,11 +275,16 @@ impl Builder {
         opened.builder.metrics.add_source(move |out| counted.render(&of, out));
         let definitions = controllers.conditions.then(|| ServedDefinitions::follow(opened.registry.clone(), webhooks));
         let definitions = definitions.flatten();
-        Controllers::prepare(opened.registry.clone(), &controllers).await;
+        if !opened.registry.admission.may_wait(&opened.registry) {
+            Controllers::prepare(opened.registry.clone(), &controllers).await;
+        }
         // The first request finds all stored definitions served.
         opened.registry.install_definitions().await;
         let generic = opened.serve()?;
         let api = generic.api();
+        if !left.is_empty() {
+            tasks.push(tokio::spawn(first_writes.beside_serving(left, api.clone())));
+        }
         let controllers_thread = OwnThread::start("controllers")?;
         let start = || Controllers::start(api.registry.clone(), &controllers, definitions);
         let controllers = controllers_thread.within(start);
@@ -289,9 +300,12 @@ impl Builder {
         })
     }
 
-    /// Opens the generic server with the built-in parts, after writing the bootstrap objects and announcing this server
-    /// to the others.
-    async fn open(mut self, address: SocketAddr) -> Result<(OpenedServer, Arc<Rbac>, Arc<IdentityLease>), StartError> {
+    /// Opens the generic server with the built-in parts. The bootstrap objects are not written yet, nor is this server announced to
+    /// the others.
+    async fn open(
+        mut self,
+        address: SocketAddr,
+    ) -> Result<(OpenedServer, Arc<Rbac>, Arc<IdentityLease>, FirstWrites), StartError> {
         let allocators = self.install();
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let node_objects = Arc::new(node_objects::Objects::default());
@@ -324,26 +338,18 @@ impl Builder {
             api_services: bootstrap::api_services(is_served),
             now: Time::from_seconds(registry.environment.now_unix()),
         };
-        bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
-        roles.publish(rbac::snapshot(&registry));
-        flow_control::configure(&registry, &opened.flow);
         node_objects.follow(&registry);
         let identity_lease = Arc::new(IdentityLease::new(
             registry.clone(),
             allocators.clone(),
-            first_objects,
+            first_objects.clone(),
             AdvertisedServer { address: advertised, peer_address, ..self.advertised },
         ));
-        let announced = async {
-            identity_lease.announce().await?;
-            identity_lease.report_storage_versions().await
-        };
-        announced.await.map_err(|status| StartError::Bootstrap(status.message))?;
-        // The first objects are not asked about: they could not be written without each other.
         let followed = manifest_plugins.follow().map_err(StartError::Manifests)?;
         if !followed.is_empty() {
             opened.builder.metrics.add_source(move |out| sources::manifests(&followed, out));
         }
+        let first_writes = FirstWrites::new(registry.clone(), identity_lease.clone(), first_objects);
         let tokens = service_accounts::tokens(self.authentication.service_account_tokens, registry.clone());
         let tokens = Arc::new(tokens.map_err(io::Error::other)?);
         let builder = &mut opened.builder;
@@ -369,7 +375,7 @@ impl Builder {
         builder.metrics.add_source(move |out| sources::service_accounts(&tokens.stats, cache.as_deref(), out));
         let clients = self.webhooks.clients.clone();
         builder.metrics.add_source(move |out| sources::rest_clients(&clients, out));
-        Ok((opened, roles, identity_lease))
+        Ok((opened, roles, identity_lease, first_writes))
     }
 
     /// Adds the parts of a Kubernetes server that need no registry.
@@ -401,7 +407,7 @@ impl Builder {
             (is_fair || !FLOW_CONTROL_HOOKS.contains(*check))
                 && (!optional.contains(*check) || self.health.post_start_hooks.contains(*check))
         };
-        POST_START.iter().filter(is_shown).for_each(|check| generic.health.set(check, true));
+        POST_START.iter().filter(is_shown).for_each(|check| generic.health.set_started(check, true));
         let certificate_ends = self.health.own_certificate_ends;
         let is_good = move || match certificate_ends {
             Some(end) if SystemTime::now() > end => Err("loopback serving certificate is expired".to_owned()),
@@ -505,9 +511,9 @@ const KEY_SET: PublishedPath = PublishedPath {
 /// The timeout for removing the server from the endpoints.
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
-/// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts: its work
-/// was done before (all bootstrap objects are written, all stored objects are read), or this server has no such work.
-const POST_START: [&str; 34] = [
+/// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts, since its work
+/// was done before (all stored objects are read) or this server has no such work, but for first writes that are left.
+pub(crate) const POST_START: [&str; 34] = [
     "poststarthook/start-apiserver-admission-initializer",
     ENCRYPTION_RELOAD,
     "poststarthook/generic-apiserver-start-informers",
@@ -556,7 +562,7 @@ const PEER_GATES: [&str; 2] = ["UnknownVersionInteroperabilityProxy", "APIServer
 /// Reported if leaders of components are elected.
 const LEADER_ELECTION: &str = "poststarthook/start-kube-apiserver-coordinated-leader-election-controller";
 /// Reported if servers report the versions that they store.
-const STORAGE_VERSIONS: &str = "poststarthook/built-in-resources-storage-version-updater";
+pub(crate) const STORAGE_VERSIONS: &str = "poststarthook/built-in-resources-storage-version-updater";
 /// Reported if the RBAC mode is enabled.
 const BOOTSTRAP_ROLES: &str = "poststarthook/rbac/bootstrap-roles";
 

@@ -130,16 +130,23 @@ impl IdentityLease {
         move |out| out.single(&REPAIR_ERRORS, repair_errors.get())
     }
 
-    /// Publishes the server, before it serves.
-    ///
-    /// # Errors
-    /// The store fails.
-    pub async fn announce(&self) -> Result<()> {
+    /// Publishes the server.
+    async fn announce(&self) -> Result<()> {
         self.renew_address().await?;
         self.publish_endpoints().await?;
-        // The host name may be an invalid label value, which must not stop the server.
-        let _ = self.renew_identity().await;
-        Ok(())
+        self.publish_identity().await
+    }
+
+    /// Renews the identity lease.
+    ///
+    /// # Errors
+    /// The write is refused, or the store fails.
+    pub async fn publish_identity(&self) -> Result<()> {
+        match self.renew_identity().await {
+            // The host name may be an invalid label value: then there is no lease.
+            Err(status) if status.code == 422 => Ok(()),
+            outcome => outcome,
+        }
     }
 
     /// Tells other servers in which versions this one stores objects, if servers do so. The identity lease must exist: reports without one are
@@ -226,7 +233,11 @@ impl IdentityLease {
         self.registry.target(&SERVER_ADDRESSES, "", &self.address?.to_string())
     }
 
-    async fn renew_address(&self) -> Result<()> {
+    /// Renews the lease of the address, which no admission sees.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn renew_address(&self) -> Result<()> {
         let Some(target) = self.lease() else { return Ok(()) };
         let stored = target.cache.get(&target.key());
         let generation = stored.as_ref().map_or(0, |stored| i64::try_from(stored.revision.0).unwrap_or(0));
@@ -248,7 +259,10 @@ impl IdentityLease {
 
     /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object; on a
     /// conflict the leases are read again when the other write is known.
-    async fn publish_endpoints(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// The write is refused, or the store fails.
+    pub async fn publish_endpoints(&self) -> Result<()> {
         for _ in 1..PUBLISH_ATTEMPTS {
             let since = self.registry.revisions();
             match self.try_publish_endpoints().await {

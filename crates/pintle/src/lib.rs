@@ -15,6 +15,7 @@ mod bootstrap;
 mod builder;
 mod config_file;
 pub mod external_signer;
+mod first_writes;
 mod flow_control;
 mod identity_lease;
 mod node_objects;

@@ -34,6 +34,8 @@ enum Scope {
     NotLivez,
     /// Not in `/readyz`, where another check covers it.
     NotReadyz,
+    /// Everywhere, but it always passes in `/livez`: a restart would begin the same work anew.
+    Start,
 }
 
 struct Check {
@@ -66,8 +68,11 @@ impl Check {
         }
     }
 
-    /// Why it does not pass.
-    fn fault(&self) -> Result<(), String> {
+    /// Why it does not pass at an endpoint.
+    fn fault(&self, endpoint: usize) -> Result<(), String> {
+        if self.scope == Scope::Start && ENDPOINTS.get(endpoint) == Some(&"/livez") {
+            return Ok(());
+        }
         match &self.probe {
             Some(probe) => {
                 let outcome = probe();
@@ -86,7 +91,7 @@ impl Check {
     }
 
     fn run(&self, endpoint: usize) -> bool {
-        let passes = self.fault().is_ok();
+        let passes = self.fault(endpoint).is_ok();
         self.passed.store(passes, Ordering::Relaxed);
         if let Some(outcomes) = self.outcomes.get(endpoint) {
             outcomes[usize::from(passes)].fetch_add(1, Ordering::Relaxed);
@@ -127,12 +132,28 @@ const SHUTDOWN: &str = "shutdown";
 impl Health {
     /// Sets whether a check passes; a new one is included everywhere.
     pub fn set(&self, name: &'static str, passes: bool) {
+        self.set_in(Scope::Everywhere, name, passes);
+    }
+
+    /// Sets whether a step of the start is done; a new one is included everywhere. One that is not done makes the server
+    /// not ready, but does not let it be restarted: kube-apiserver does the same within `--livez-grace-period`.
+    pub fn set_started(&self, name: &'static str, is_done: bool) {
+        self.set_in(Scope::Start, name, is_done);
+    }
+
+    /// Whether there is a check of this name.
+    pub fn has(&self, name: &str) -> bool {
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        checks.iter().any(|check| check.name == name)
+    }
+
+    fn set_in(&self, scope: Scope, name: &'static str, passes: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name) {
             Some(check) => check.passes.store(passes, Ordering::Relaxed),
             None => {
                 let last = checks.len().saturating_sub(1);
-                checks.insert(last, Check::new(name, Scope::Everywhere, passes));
+                checks.insert(last, Check::new(name, scope, passes));
             }
         }
     }
@@ -259,7 +280,7 @@ impl Health {
     fn one(&self, endpoint: usize, name: &str) -> ApiResponse {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name && is_in_scope(check, endpoint)) {
-            Some(check) => match check.fault() {
+            Some(check) => match check.fault(endpoint) {
                 // Not among the responses whose type browsers may not guess.
                 Ok(()) => ApiResponse::new(200, "text/plain; charset=utf-8", "ok"),
                 Err(fault) => ApiResponse::text(500, format!("internal server error: {fault}\n")),
@@ -302,7 +323,7 @@ impl Health {
 
 fn is_in_scope(check: &Check, endpoint: usize) -> bool {
     match check.scope {
-        Scope::Everywhere => true,
+        Scope::Everywhere | Scope::Start => true,
         Scope::Readyz => ENDPOINTS[endpoint] == "/readyz",
         Scope::NotLivez => ENDPOINTS[endpoint] != "/livez",
         Scope::NotReadyz => ENDPOINTS[endpoint] != "/readyz",
@@ -355,6 +376,21 @@ mod tests {
             assert_eq!(ask(&health, path, ""), (404, "404 page not found\n".to_owned()), "{path}");
         }
         assert!(serve(&health, "/healthzz", &Query::parse("")).is_none());
+    }
+
+    #[test]
+    fn an_unfinished_start_is_alive_and_not_ready() {
+        let health = Health::default();
+        health.set_started("poststarthook/a", false);
+        for (path, expected) in [("/livez", 200), ("/livez/poststarthook/a", 200), ("/healthz", 500), ("/readyz", 500)]
+        {
+            assert_eq!(ask(&health, path, "").0, expected, "{path}");
+        }
+        let unfinished = (500, "internal server error: not finished\n".to_owned());
+        assert_eq!(ask(&health, "/readyz/poststarthook/a", ""), unfinished);
+        assert!(health.has("poststarthook/a") && !health.has("poststarthook/b"));
+        health.set_started("poststarthook/a", true);
+        assert_eq!(ask(&health, "/readyz", ""), (200, "ok".to_owned()));
     }
 
     #[test]

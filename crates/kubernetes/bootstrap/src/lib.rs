@@ -17,7 +17,7 @@ mod service_range;
 mod trust;
 
 pub use kubernetes_service::servers;
-pub use object::BootstrapObject;
+pub use object::{BootstrapObject, SERVICE_HOOK};
 pub use rbac::node_rules;
 pub use reconcile::Reconcile;
 pub use service_range::{RangeError, ServiceRange};
@@ -70,6 +70,13 @@ pub fn needed_objects(settings: &Settings) -> Vec<BootstrapObject> {
     kubernetes_service::kept_objects(settings, &mut out);
     cluster::authorities(settings, &mut out);
     out
+}
+
+/// All bootstrap objects but the service's address, which the service is given when it is created: for writing them one by one.
+pub fn objects_one_by_one(settings: &Settings) -> Vec<BootstrapObject> {
+    let mut all = objects(settings);
+    all.retain(|object| object.plural != "ipaddresses");
+    all
 }
 
 /// The config map with the day since which uses of legacy service account tokens are recorded.

@@ -6,6 +6,9 @@ use crate::reconcile::Reconcile;
 use pintle_schema::{ApiValue, FieldsV1, Time, Value, value};
 use pintle_types::meta::v1::{ManagedFieldsEntry, ManagedFieldsOperationType, ObjectMeta, TypeMeta};
 
+/// The health check of the post-start hook that writes the `kubernetes` service and its endpoints.
+pub const SERVICE_HOOK: &str = "poststarthook/bootstrap-controller";
+
 /// An object that a new server creates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BootstrapObject {
@@ -38,6 +41,21 @@ impl BootstrapObject {
                 "api-priority-and-fairness-config-producer-v1"
             }
             _ => "kube-apiserver",
+        }
+    }
+
+    /// The health check of kube-apiserver's post-start hook that writes such objects.
+    pub fn hook(&self) -> &'static str {
+        match (self.plural, self.reconcile) {
+            ("namespaces", _) => "poststarthook/start-system-namespaces-controller",
+            ("priorityclasses", _) => "poststarthook/scheduling/bootstrap-system-priority-classes",
+            ("flowschemas" | "prioritylevelconfigurations", _) => "poststarthook/priority-and-fairness-config-producer",
+            ("servicecidrs", _) => "poststarthook/start-kubernetes-service-cidr-controller",
+            ("apiservices", _) => "poststarthook/kube-apiserver-autoregistration",
+            (_, Reconcile::TrackingDate) => "poststarthook/start-legacy-token-tracking-controller",
+            (_, Reconcile::TrustedCertificates { .. }) => "poststarthook/start-cluster-authentication-info-controller",
+            (_, Reconcile::Role | Reconcile::Binding) => "poststarthook/rbac/bootstrap-roles",
+            _ => SERVICE_HOOK,
         }
     }
 

@@ -15,7 +15,7 @@ use pintle_expressions::{
     RequestAuthorizer, evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
-use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Reinvocation, Result};
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Registry, Reinvocation, Result};
 use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::{Value, canonicalize, with_shown_empties};
 use std::collections::HashSet;
@@ -476,6 +476,11 @@ impl AdmissionPlugin for MutatingPolicies {
 
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
         phase == Phase::Mutate && request.operation != Operation::Delete && !self.source.is_empty(request)
+    }
+
+    fn may_wait(&self, registry: &Registry) -> bool {
+        // Expressions may ask an authorizer that is a webhook.
+        !self.source.has_none(registry)
     }
 
     fn mutate<'a>(

@@ -105,11 +105,16 @@ impl<E: Send + Sync> Source<E> {
         if exemption != Exemption::None {
             return exemption == Exemption::FromAll || self.files.load().hooks.is_empty();
         }
-        let Some(targets) = self.targets(request.registry) else { return self.files.load().hooks.is_empty() };
+        self.has_none(request.registry)
+    }
+
+    /// Whether there is none at all.
+    pub fn has_none(&self, registry: &Registry) -> bool {
+        let Some(targets) = self.targets(registry) else { return self.files.load().hooks.is_empty() };
         let current = self.current.load();
         match self.is_current(&current, targets) {
             true => current.hooks.is_empty(),
-            false => self.snapshot(request).hooks.is_empty(),
+            false => self.whole(registry, targets).hooks.is_empty(),
         }
     }
 

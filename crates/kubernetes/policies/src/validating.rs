@@ -15,7 +15,7 @@ use pintle_expressions::{
     PolicyVariables, RequestAuthorizer, evaluate_all,
 };
 use pintle_registry::status::{Cause, Status};
-use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Result};
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Operation, Phase, Registry, Result};
 use pintle_resource::MaybeReady;
 use pintle_schema::{Map, Value};
 use std::sync::Arc;
@@ -517,6 +517,11 @@ impl AdmissionPlugin for ValidatingPolicies {
 
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
         phase == Phase::Validate && !self.source.is_empty(request)
+    }
+
+    fn may_wait(&self, registry: &Registry) -> bool {
+        // Expressions may ask an authorizer that is a webhook.
+        !self.source.has_none(registry)
     }
 
     fn validate<'a>(

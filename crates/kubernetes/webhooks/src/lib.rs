@@ -22,7 +22,7 @@ pub use services::RegistryServices;
 use hook::HookContext;
 use pintle_auth::AuthorizerUnion;
 use pintle_expressions::ConditionMetrics;
-use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase};
+use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase, Registry};
 use pintle_schema::Value;
 use pintle_webhook::{Clients, Kubeconfig};
 use source::{Snapshot, Source};
@@ -150,6 +150,10 @@ impl AdmissionPlugin for AdmissionWebhooks {
 
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
         phase == self.kind.phase() && self.concerned(request).is_some()
+    }
+
+    fn may_wait(&self, registry: &Registry) -> bool {
+        self.source.snapshot(registry).is_some()
     }
 
     fn mutate<'a>(

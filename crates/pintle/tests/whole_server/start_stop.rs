@@ -4,7 +4,8 @@
 
 use crate::common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, free_port, pintle, start};
 use crate::common::{Scratch, name, resource_version, wait_for};
-use serde_json::json;
+use serde_json::{Value, json};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
@@ -291,5 +292,111 @@ fn help_and_version_print_and_end() {
         assert_eq!(end.status.code(), Some(0), "{word}");
         let said = String::from_utf8_lossy(&end.stdout).into_owned();
         assert!(said.contains(text), "{word}: {said}");
+    }
+}
+
+/// What refuses a first write of the next start, or lets it wait.
+struct Obstacle {
+    what: &'static str,
+    /// Each with its collection.
+    objects: Vec<(&'static str, Value)>,
+    /// The object that the next start has to write.
+    missing: &'static str,
+    /// The health check that says so.
+    hook: &'static str,
+}
+
+const ADMISSION: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// A webhook for everything.
+fn webhook(client_config: &Value) -> Value {
+    let rule = json!({"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]});
+    json!({"metadata": {"name": "all"}, "webhooks": [{
+        "name": "all.example.com", "clientConfig": client_config, "rules": [rule], "failurePolicy": "Fail",
+        "sideEffects": "None", "admissionReviewVersions": ["v1"], "timeoutSeconds": 30,
+    }]})
+}
+
+#[test]
+fn a_start_waits_for_nothing_that_admission_asks() {
+    // Connections are accepted by the system, and never answered.
+    let silent = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let silent_url = format!("https://127.0.0.1:{}/", silent.local_addr().expect("an address").port());
+    let (role, roles) = ("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:basic-user", "rbac/bootstrap-roles");
+    let rule = json!({"operations": ["CREATE"], "apiGroups": ["rbac.authorization.k8s.io"], "apiVersions": ["v1"],
+        "resources": ["clusterroles"]});
+    let policy = json!({"metadata": {"name": "all"}, "spec": {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}],
+    }});
+    let parameter = json!({"name": "gone", "namespace": "default", "parameterNotFoundAction": "Deny"});
+    let binding = json!({"metadata": {"name": "all"},
+        "spec": {"policyName": "all", "validationActions": ["Deny"], "paramRef": parameter}});
+    let quota = json!({"metadata": {"name": "all"}, "spec": {"hard": {"count/configmaps": "0"}}});
+    let service = json!({"service": {"namespace": "default", "name": "gone"}});
+    let obstacles = [
+        Obstacle {
+            what: "a webhook whose service is gone",
+            objects: vec![("/validatingwebhookconfigurations", webhook(&service))],
+            missing: role,
+            hook: roles,
+        },
+        Obstacle {
+            what: "a webhook that does not answer",
+            objects: vec![("/mutatingwebhookconfigurations", webhook(&json!({"url": silent_url})))],
+            missing: role,
+            hook: roles,
+        },
+        Obstacle {
+            what: "a policy whose parameter is gone",
+            objects: vec![("/validatingadmissionpolicies", policy), ("/validatingadmissionpolicybindings", binding)],
+            missing: role,
+            hook: roles,
+        },
+        Obstacle {
+            what: "a quota",
+            objects: vec![("/api/v1/namespaces/kube-system/resourcequotas", quota)],
+            missing: "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking",
+            hook: "start-legacy-token-tracking-controller",
+        },
+    ];
+    let installation = Installation::new();
+    for Obstacle { what, objects, missing, hook } in obstacles {
+        let mut process = installation.start();
+        let client = &mut process.endpoint().client();
+        let answer = client.delete(missing).expect("an answer");
+        assert_eq!(answer.status, 200, "{what}: {}", answer.text());
+        let mut paths = Vec::new();
+        for (collection, object) in objects {
+            let collection = if collection.starts_with("/api/") {
+                collection.to_owned()
+            } else {
+                format!("{ADMISSION}{collection}")
+            };
+            client.post(&collection, &object).expect("an answer").expect(201);
+            paths.push(format!("{collection}/all"));
+        }
+        if paths[0].contains("resourcequotas") {
+            let is_in_force = |quota: &Value| quota["status"]["hard"].is_object().then_some(());
+            wait_for("the quota", || is_in_force(&client.get(&paths[0]).expect("an answer").expect(200)));
+        }
+        process.kill();
+
+        // It serves, is not ready, and says why.
+        process = installation.start();
+        let client = &mut process.endpoint().client();
+        client.get(missing).expect("an answer").expect(404);
+        client.get("/livez").expect("an answer").expect_text("ok");
+        let check = format!("/readyz/poststarthook/{hook}");
+        let answer = client.get(&check).expect("an answer");
+        assert_eq!((answer.status, answer.text().trim_end()), (500, "internal server error: not finished"), "{what}");
+        assert_eq!(client.get("/readyz").expect("an answer").status, 500, "{what}");
+
+        for path in paths.iter().rev() {
+            client.delete(path).expect("an answer").expect(200);
+        }
+        wait_for("its readiness", || (client.get("/readyz").expect("an answer").status == 200).then_some(()));
+        client.get(missing).expect("an answer").expect(200);
+        process.kill();
     }
 }

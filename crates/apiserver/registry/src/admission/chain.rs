@@ -6,7 +6,7 @@ use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operati
 use crate::context::Step;
 use crate::metadata;
 use crate::status::{Result, Status};
-use crate::{RequestContext, Target};
+use crate::{Registry, RequestContext, Target};
 use pintle_resource::MaybeReady;
 use pintle_schema::Value;
 use pintle_validation::{Refusal, Right};
@@ -81,6 +81,11 @@ impl AdmissionChain {
             plugin.handles(Phase::Mutate, request) || plugin.handles(Phase::Validate, request)
         };
         self.plugins.iter().any(handles)
+    }
+
+    /// Whether a write of the server itself may have to wait for another process.
+    pub fn may_wait(&self, registry: &Registry) -> bool {
+        self.plugins.iter().any(|plugin| plugin.may_wait(registry))
     }
 
     /// Runs the validating phase on the object as it will be stored.

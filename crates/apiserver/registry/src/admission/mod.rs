@@ -128,6 +128,13 @@ pub trait AdmissionPlugin: Send + Sync {
     /// Whether it handles a request in a phase.
     fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool;
 
+    /// Whether a write of the server itself may have to wait for another process, as things are stored now. Such writes are made
+    /// beside serving, never before.
+    fn may_wait(&self, registry: &Registry) -> bool {
+        let _ = registry;
+        false
+    }
+
     /// Changes an object before it is validated.
     ///
     /// # Errors
