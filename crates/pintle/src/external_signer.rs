@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use http::Uri;
 use pintle_codec::{Strictness, json};
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_grpc::{Code, Connection, Executor, Settings, Status, code_name};
+use pintle_grpc::{Code, Connection, Executor, Settings, Status, code_name, local_socket};
 use pintle_kubernetes_auth::service_account::{ExternalSigner, KeySet, TokenKeys, VerifyingKey};
 use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use prost::Message;
@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 use tracing::{error, warn};
 
@@ -345,7 +344,7 @@ impl Signer {
     }
 
     async fn connect(&self) -> Result<Arc<Connection>, Status> {
-        let stream = UnixStream::connect(&self.socket).await.map_err(Status::unavailable)?;
+        let stream = local_socket::connect(&self.socket).await.map_err(Status::unavailable)?;
         let settings = Settings {
             origin: Uri::from_static("http://localhost/"),
             window: MESSAGE_BYTES as u32,

@@ -26,6 +26,9 @@ fn cache_sizes(value: &str) -> Result<(), String> {
 
 /// Whether a text may be the URL of a server, or its address.
 pub fn is_server_url(url: &str) -> bool {
+    if let Some((_, path)) = pintle_etcd::local_url(url) {
+        return !path.is_empty();
+    }
     let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or(url);
     !rest.is_empty() && !rest.contains("://") && !rest.contains(char::is_whitespace)
 }

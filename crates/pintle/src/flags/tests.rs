@@ -89,7 +89,7 @@ fn command_lines_of_installers() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 20] = [
+    let rows: [(&str, Check); 21] = [
         ("pintle --logging-format=json --logging-format=text --logging-format json", |c| {
             c.log_format == LogFormat::Json
         }),
@@ -134,6 +134,7 @@ fn forms_of_flags() {
                     && c.etcd.compaction_interval.is_zero()
             },
         ),
+        ("pintle --etcd-servers=unix://localhost:m10,unixs:///run/etcd.sock,unix:@etcd", |c| c.etcd.servers.len() == 3),
         (
             "pintle --external-hostname=a:1 --cors-allowed-origins= --strict-transport-security-directives=preload",
             |c| c.external_hostname.as_deref() == Some("a:1"),
@@ -175,6 +176,10 @@ fn errors_name_the_flag() {
         (
             "pintle --etcd-servers=ftp://a",
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
+        ),
+        (
+            "pintle --etcd-servers=unix://",
+            "invalid argument \"unix://\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
         ),
         (
             "kube-apiserver --debug-socket-path s",

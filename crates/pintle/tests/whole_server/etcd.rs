@@ -52,6 +52,19 @@ fn stored(etcd: &Etcd, prefix: &str) -> Vec<(String, Vec<u8>, Value)> {
 }
 
 #[test]
+fn a_member_may_be_reached_over_a_socket_of_this_machine() {
+    let Some(program) = program("3.5") else { return };
+    let installation = Installation::own();
+    let socket = installation.path("etcd.sock");
+    let etcd = Etcd::start_at_socket(program, socket.clone());
+    let process = installation.start_with(&[format!("--etcd-servers=unix://{}", socket.display())]);
+    let mut client = process.endpoint().client();
+    client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+    assert_eq!(stored(&etcd, "/registry/configmaps/default/a").len(), 1);
+    client.get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+}
+
+#[test]
 fn objects_are_stored_as_the_reference_stores_them() {
     on_each_version(|etcd| {
         let installation = Installation::own();

@@ -12,6 +12,7 @@ use rcgen::PublicKeyData;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
@@ -170,6 +171,26 @@ fn a_signer_outside_signs_tokens_and_gives_the_keys_that_verify_them() {
     let fetched =
         metrics.lines().find_map(|line| line.strip_prefix("apiserver_externaljwt_fetch_keys_data_timestamp "));
     assert_eq!(fetched.and_then(|value| value.parse::<f64>().ok()), Some(1.7e9));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_signer_may_listen_at_an_abstract_socket() {
+    let installation = Installation::own();
+    let signer = Arc::new(Mutex::new(Signer::default()));
+    signer.lock().expect("the signer").add("first");
+    let name = format!("pintle-signer-{}", std::process::id());
+    let answering = signer.clone();
+    let _server = GrpcServer::at_socket(Path::new(&format!("\0{name}")), move |method, message| {
+        answering.lock().expect("the signer").answer(method, message)
+    });
+    let endpoint = format!("--service-account-signing-endpoint=@{name}");
+    let process = installation.start_with(&["--storage=memory", "--controllers=", &endpoint]);
+    let mut admin = process.endpoint().client();
+    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+    let answer = admin.post(&format!("{ACCOUNTS}/robot/token"), &json!({})).expect("an answer").expect(201);
+    let token = answer["status"]["token"].as_str().expect("a token");
+    assert_eq!(who(&process, token).as_deref(), Some("system:serviceaccount:default:robot"));
 }
 
 #[test]

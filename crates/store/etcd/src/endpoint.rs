@@ -6,10 +6,11 @@ use crate::limits;
 use crate::tasks::Tasks;
 use crate::tls::{self, Tls};
 use http::Uri;
-use pintle_grpc::{Connection, Executor, Settings, Status};
+use pintle_grpc::{Connection, Executor, Settings, Status, local_socket};
 use rustls::pki_types::ServerName;
 use std::fmt::Display;
 use std::io;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -20,9 +21,16 @@ use tokio_rustls::TlsConnector;
 /// The default port of members.
 const PORT: u16 = 2379;
 
+/// Where a member listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Address {
+    Port(String, u16),
+    /// A path, or `@` and the name of an abstract socket.
+    Socket(PathBuf),
+}
+
 pub struct Endpoint {
-    host: String,
-    port: u16,
+    address: Address,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     settings: Settings,
     /// Runs the connections.
@@ -46,6 +54,9 @@ impl Endpoint {
     /// # Errors
     /// The endpoint is not a URL, or a certificate is invalid.
     pub fn new(url: &str, tls: &Tls, tasks: &Arc<Tasks>) -> Result<Arc<Endpoint>, String> {
+        if let Some((scheme, path)) = local_url(url) {
+            return Endpoint::at_socket((url, scheme, path), tls, tasks);
+        }
         let with_scheme = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
         let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");
         let uri: Uri = with_scheme.parse().map_err(|error: http::uri::InvalidUri| wrong(&error))?;
@@ -69,6 +80,40 @@ impl Endpoint {
         };
         let origin = Uri::builder().scheme(scheme.clone()).authority(authority.clone()).path_and_query("/").build();
         let origin = origin.map_err(|error| wrong(&error))?;
+        Ok(Endpoint::at(Address::Port(host, port), tls, origin, tasks))
+    }
+
+    /// The member behind a socket of this machine. As in etcd's client, the connection is encrypted if the scheme says so or certificates
+    /// are given, and the member is known by the last part of the path.
+    fn at_socket(
+        (url, scheme, path): (&str, &str, &str),
+        tls: &Tls,
+        tasks: &Arc<Tasks>,
+    ) -> Result<Arc<Endpoint>, String> {
+        let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");
+        if path.is_empty() {
+            return Err(wrong(&"no path"));
+        }
+        let is_encrypted = scheme == "unixs" || tls.ca_pem.is_some() || tls.identity.is_some();
+        let tls = match is_encrypted {
+            false => None,
+            true => {
+                let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+                let name = ServerName::try_from(name).map_err(|error| wrong(&error))?;
+                let config = tls::config(tls).map_err(|error| wrong(&error))?;
+                Some((TlsConnector::from(Arc::new(config)), name))
+            }
+        };
+        let origin = if is_encrypted { "https://localhost/" } else { "http://localhost/" };
+        Ok(Endpoint::at(Address::Socket(path.into()), tls, Uri::from_static(origin), tasks))
+    }
+
+    fn at(
+        address: Address,
+        tls: Option<(TlsConnector, ServerName<'static>)>,
+        origin: Uri,
+        tasks: &Arc<Tasks>,
+    ) -> Arc<Endpoint> {
         let settings = Settings {
             origin,
             window: limits::WINDOW,
@@ -77,7 +122,7 @@ impl Endpoint {
         };
         let tasks = tasks.clone();
         let (executor, link) = (Executor::new(move |task| tasks.spawn(task)), Mutex::new(Link::Closed));
-        Ok(Arc::new(Endpoint { host, port, tls, settings, executor, link }))
+        Arc::new(Endpoint { address, tls, settings, executor, link })
     }
 
     fn link(&self) -> MutexGuard<'_, Link> {
@@ -127,8 +172,17 @@ impl Endpoint {
     }
 
     async fn connect(&self) -> io::Result<Connection> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
-        stream.set_nodelay(true)?;
+        match &self.address {
+            Address::Port(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await?;
+                stream.set_nodelay(true)?;
+                self.secure(stream).await
+            }
+            Address::Socket(socket) => self.secure(local_socket::connect(socket).await?).await,
+        }
+    }
+
+    async fn secure(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Connection> {
         match &self.tls {
             None => self.begin(stream).await,
             Some((connector, name)) => self.begin(AlertStream(connector.connect(name.clone(), stream).await?)).await,
@@ -140,9 +194,18 @@ impl Endpoint {
     }
 }
 
+/// The scheme and the path of a URL of a socket of this machine: `unix:path`, `unix://path`, `unix:///path`, and the same with
+/// `unixs`.
+pub fn local_url(url: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = url.split_once(':').filter(|(scheme, _)| matches!(*scheme, "unix" | "unixs"))?;
+    Some((scheme, rest.strip_prefix("//").unwrap_or(rest)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::UnixListener;
     use tokio::runtime::Handle;
 
     #[tokio::test]
@@ -152,12 +215,39 @@ mod tests {
         for url in ["http://a:2379", "a:1", "10.0.0.1", "http://[::1]:2379", "https://a"] {
             assert!(endpoint(url).is_ok(), "{url}");
         }
-        for url in ["", "http://", "ftp://a", "http://a:b", "https://-"] {
+        for url in ["", "http://", "ftp://a", "http://a:b", "https://-", "unix://", "unixs:", "unixs:///a:b"] {
             assert!(endpoint(url).is_err(), "{url}");
         }
-        let parts = |url: &str| endpoint(url).map(|it| (it.host.clone(), it.port)).unwrap();
-        assert_eq!(parts("http://[::1]:23"), ("::1".to_owned(), 23));
-        assert_eq!(parts("a"), ("a".to_owned(), PORT));
+        let address = |url: &str| endpoint(url).map(|it| (it.address.clone(), it.tls.is_some())).unwrap();
+        let port = |host: &str, port| (Address::Port(host.to_owned(), port), false);
+        assert_eq!(address("http://[::1]:23"), port("::1", 23));
+        assert_eq!(address("a"), port("a", PORT));
+        for (url, socket, is_encrypted) in [
+            ("unix:///run/etcd.sock", "/run/etcd.sock", false),
+            ("unix://localhost:m10", "localhost:m10", false),
+            ("unix:run/etcd.sock", "run/etcd.sock", false),
+            ("unix:@etcd", "@etcd", false),
+            ("unixs:///run/etcd.sock", "/run/etcd.sock", true),
+        ] {
+            assert_eq!(address(url), (Address::Socket(socket.into()), is_encrypted), "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn members_are_reached_over_sockets_of_this_machine() {
+        let socket = std::env::temp_dir().join(format!("pintle-etcd-{}", std::process::id()));
+        let _ = std::fs::remove_file(&socket);
+        let listener = UnixListener::bind(&socket).expect("a socket");
+        let tasks = Arc::new(Tasks::new(Handle::current()));
+        let endpoint = Endpoint::new(&format!("unix://{}", socket.display()), &Tls::default(), &tasks);
+        let endpoint = endpoint.expect("an endpoint");
+        let connected = tokio::spawn(async move { endpoint.connection().await.map(drop) });
+        let (mut stream, _) = listener.accept().await.expect("a connection");
+        let mut preface = [0; 14];
+        stream.read_exact(&mut preface).await.expect("HTTP/2");
+        assert_eq!(&preface, b"PRI * HTTP/2.0");
+        connected.await.expect("no panic").expect("connected");
+        std::fs::remove_file(&socket).expect("removed");
     }
 
     #[tokio::test]

@@ -33,5 +33,6 @@ mod tasks;
 mod tls;
 mod wire;
 
+pub use endpoint::local_url;
 pub use store::{EtcdOptions, EtcdStore, OwnKeys};
 pub use tls::{CaRenewal, Identity, Renewal, Tls};

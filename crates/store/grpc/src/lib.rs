@@ -1,8 +1,10 @@
-//! gRPC calls over one HTTP/2 connection: `tonic`'s client on `hyper`'s connection, over a stream that the caller opens.
+//! gRPC calls over one HTTP/2 connection: `tonic`'s client on `hyper`'s connection, over a stream that the caller opens, or a
+//! socket of this machine.
 //! Guarantees that a connection to an unresponsive peer is closed, and with it every call on it. Must never know a service,
-//! open a socket, reconnect, or retry a call.
+//! reconnect, or retry a call.
 
 mod connection;
+pub mod local_socket;
 mod service;
 mod status;
 

@@ -37,6 +37,8 @@ pub struct Etcd {
     members: Vec<Member>,
     flags: Vec<String>,
     tls: Option<Arc<rustls::ClientConfig>>,
+    /// Where the first member listens, too.
+    socket: Option<PathBuf>,
 }
 
 impl Etcd {
@@ -47,7 +49,12 @@ impl Etcd {
 
     /// The same with further flags.
     pub fn start_with(program: PathBuf, members: usize, flags: &[&str]) -> Etcd {
-        Etcd::launched(program, members, flags, None)
+        Etcd::launched(program, members, flags, None, None)
+    }
+
+    /// One member that also listens at a socket of this machine.
+    pub fn start_at_socket(program: PathBuf, socket: PathBuf) -> Etcd {
+        Etcd::launched(program, 1, &[], None, Some(socket))
     }
 
     /// One member that is reached over TLS only, and only with a certificate of the right authority.
@@ -56,14 +63,20 @@ impl Etcd {
         let [certificate, key, authority] = files.each_ref().map(|file| file.to_str().expect("a path"));
         let flags =
             ["--client-cert-auth", "--cert-file", certificate, "--key-file", key, "--trusted-ca-file", authority];
-        Etcd::launched(program, 1, &flags, Some(credentials.client_config()))
+        Etcd::launched(program, 1, &flags, Some(credentials.client_config()), None)
     }
 
-    fn launched(program: PathBuf, members: usize, flags: &[&str], tls: Option<Arc<rustls::ClientConfig>>) -> Etcd {
+    fn launched(
+        program: PathBuf,
+        members: usize,
+        flags: &[&str],
+        tls: Option<Arc<rustls::ClientConfig>>,
+        socket: Option<PathBuf>,
+    ) -> Etcd {
         let member = |_| Member { child: None, client_port: free_port(), peer_port: free_port() };
         let members: Vec<Member> = (0..members).map(member).collect();
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let mut etcd = Etcd { program, scratch: Scratch::new(), members, flags, tls };
+        let mut etcd = Etcd { program, scratch: Scratch::new(), members, flags, tls, socket };
         (0..etcd.members.len()).for_each(|index| etcd.launch(index));
         etcd.wait_until_healthy();
         etcd
@@ -98,7 +111,9 @@ impl Etcd {
         let mut command = Command::new(&self.program);
         command.arg("--data-dir").arg(self.scratch.path().join(format!("m{index}")));
         command.args(["--name", &format!("m{index}"), "--initial-cluster", &cluster]);
-        command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
+        let socket = self.socket.iter().filter(|_| index == 0).map(|socket| format!(",unix://{}", socket.display()));
+        let listen = std::iter::once(client.clone()).chain(socket).collect::<String>();
+        command.args(["--listen-client-urls", &listen, "--advertise-client-urls", &client]);
         command.args(["--listen-peer-urls", &peer(member), "--initial-advertise-peer-urls", &peer(member)]);
         command.args(["--heartbeat-interval", "50", "--election-timeout", "500"]).args(&self.flags);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);

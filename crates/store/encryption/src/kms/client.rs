@@ -7,9 +7,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use http::Uri;
-use pintle_grpc::{Code, Executor, Settings, Status};
+use pintle_grpc::{Code, Executor, Settings, Status, local_socket};
 use prost::Message;
-use tokio::net::UnixStream;
 
 use super::messages::{
     DecryptRequest, DecryptResponse, EncryptRequest, EncryptResponse, EncryptedSeed, StatusRequest, StatusResponse,
@@ -90,7 +89,7 @@ impl Connection {
                 answer => return answer,
             }
         }
-        let stream = connect(&self.socket).await.map_err(Status::unavailable)?;
+        let stream = local_socket::connect(&self.socket).await.map_err(Status::unavailable)?;
         let settings = Settings {
             origin: Uri::from_static("http://localhost/"),
             window: limits::ANSWER_BYTES as u32,
@@ -108,16 +107,4 @@ pub(crate) mod method {
     pub const STATUS: &str = "/v2.KeyManagementService/Status";
     pub const ENCRYPT: &str = "/v2.KeyManagementService/Encrypt";
     pub const DECRYPT: &str = "/v2.KeyManagementService/Decrypt";
-}
-
-async fn connect(socket: &Path) -> std::io::Result<UnixStream> {
-    #[cfg(target_os = "linux")]
-    if let Some(name) = socket.to_str().and_then(|socket| socket.strip_prefix('@')) {
-        use std::os::linux::net::SocketAddrExt;
-        let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
-        let stream = std::os::unix::net::UnixStream::connect_addr(&address)?;
-        stream.set_nonblocking(true)?;
-        return UnixStream::from_std(stream);
-    }
-    UnixStream::connect(socket).await
 }
