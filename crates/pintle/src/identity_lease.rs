@@ -10,6 +10,7 @@ use crate::repair::Repairs;
 use crate::storage_versions;
 use crate::token_tracking::TokenTracking;
 use data_encoding::BASE32_NOPAD;
+use futures_util::future::join;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::encoded_object;
 use pintle_endpoints::metrics::{Exposition, Family};
@@ -50,9 +51,6 @@ const NAMESPACE: &str = "kube-system";
 /// versions: ten minutes.
 const RENEWALS_BETWEEN_WRITES: u32 = 60;
 
-/// The number of renewals between two searches for expired leases: about an hour.
-const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
-
 /// The number of renewals between two checks of namespaces and flow control: a minute, as in kube-apiserver.
 const RENEWALS_BETWEEN_KEPT: u32 = 6;
 
@@ -69,6 +67,12 @@ pub enum EndpointReconciler {
     Count(usize),
     /// Servers do not change the endpoints.
     None,
+}
+
+/// What renewals go on with.
+struct Kept {
+    repairs: Repairs,
+    tracking: TokenTracking,
 }
 
 /// The leases of one server.
@@ -88,6 +92,8 @@ pub struct IdentityLease {
     peer_address: Option<SocketAddr>,
     /// Failed repairs of node ports.
     repair_errors: Arc<Counter>,
+    /// The time between two renewals.
+    period: Duration,
 }
 
 impl IdentityLease {
@@ -117,6 +123,7 @@ impl IdentityLease {
             endpoints,
             peer_address,
             repair_errors,
+            period: RENEW_PERIOD,
         }
     }
 
@@ -130,9 +137,8 @@ impl IdentityLease {
         move |out| out.single(&REPAIR_ERRORS, repair_errors.get())
     }
 
-    /// Publishes the server.
+    /// Publishes the server, whose address has its lease.
     async fn announce(&self) -> Result<()> {
-        self.renew_address().await?;
         self.publish_endpoints().await?;
         self.publish_identity().await
     }
@@ -161,47 +167,65 @@ impl IdentityLease {
         }
     }
 
-    /// Renews the leases and repairs objects until the future is dropped.
+    /// Renews the leases and repairs objects until the future is dropped. What a webhook holds up does not hold up the lease of the
+    /// address, without which the server would be taken out of the endpoints.
     pub async fn keep(&self) {
-        let mut repairs = Repairs::new(self.registry.clone(), self.allocators.clone(), self.host.clone());
-        // A failed repair is repeated the next time.
-        let look_at_ports = async |repairs: &mut Repairs| {
-            self.repair_errors.add(u64::from(repairs.node_ports().await.is_err()));
+        join(self.keep_address(), self.keep_others()).await;
+    }
+
+    async fn keep_address(&self) {
+        loop {
+            tokio::time::sleep(self.period).await;
+            // A failure is retried at the next renewal; the lease outlives one failure.
+            let _ = self.renew_address().await;
+        }
+    }
+
+    async fn keep_others(&self) {
+        let mut kept = Kept {
+            repairs: Repairs::new(self.registry.clone(), self.allocators.clone(), self.host.clone()),
+            tracking: TokenTracking::new(TokenTracking::is_created(&self.registry, &self.first_objects)),
         };
         // The first repair reads all services, so that requests need not.
-        repairs.addresses().await;
-        look_at_ports(&mut repairs).await;
-        let mut tracking = TokenTracking::new(TokenTracking::is_created(&self.registry, &self.first_objects));
-        for renewal in 1u32.. {
-            tokio::time::sleep(RENEW_PERIOD).await;
-            // A failure is retried at the next renewal; the lease outlives one failure.
-            let is_shared = self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease;
-            if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.has_identity() {
-                let _ = self.announce().await;
-            }
-            let authorities = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
-            let now = Time::from_seconds(self.registry.environment.now_unix());
-            let settings = Settings { authorities, now, ..self.first_objects.clone() };
-            let kept = match renewal % RENEWALS_BETWEEN_KEPT == 1 {
-                true => kept_objects(&settings),
-                false => Vec::new(),
-            };
-            for object in kept.into_iter().chain(needed_objects(&settings)) {
-                let _ = bootstrap::restore(&self.registry, object).await;
-            }
-            tracking.look(&self.registry, &settings).await;
-            repairs.addresses().await;
-            if renewal % RENEWALS_BETWEEN_REPAIRS == 0 {
-                look_at_ports(&mut repairs).await;
-            }
-            if renewal % RENEWALS_BETWEEN_WRITES == 0 {
-                // They may have been changed or deleted.
-                let _ = self.report_storage_versions().await;
-            }
-            if renewal % RENEWALS_BETWEEN_SWEEPS == 1 {
-                self.sweep().await;
-            }
+        kept.repairs.addresses().await;
+        self.repair_ports(&mut kept.repairs).await;
+        for number in 1u32.. {
+            tokio::time::sleep(self.period).await;
+            self.renew(number, &mut kept).await;
         }
+    }
+
+    /// One renewal, and what is due with it. A failure is retried at the next one.
+    async fn renew(&self, number: u32, kept: &mut Kept) {
+        let is_shared = self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease;
+        if is_shared || number % RENEWALS_BETWEEN_WRITES == 0 || !self.has_identity() {
+            let _ = self.announce().await;
+        }
+        let authorities = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let now = Time::from_seconds(self.registry.environment.now_unix());
+        let settings = Settings { authorities, now, ..self.first_objects.clone() };
+        let objects = match number % RENEWALS_BETWEEN_KEPT == 1 {
+            true => kept_objects(&settings),
+            false => Vec::new(),
+        };
+        for object in objects.into_iter().chain(needed_objects(&settings)) {
+            let _ = bootstrap::restore(&self.registry, object).await;
+        }
+        kept.tracking.look(&self.registry, &settings).await;
+        kept.repairs.addresses().await;
+        if number % RENEWALS_BETWEEN_REPAIRS == 0 {
+            self.repair_ports(&mut kept.repairs).await;
+        }
+        if number % RENEWALS_BETWEEN_WRITES == 0 {
+            // They may have been changed or deleted.
+            let _ = self.report_storage_versions().await;
+        }
+        self.sweep().await;
+    }
+
+    /// A failed repair is repeated the next time.
+    async fn repair_ports(&self, repairs: &mut Repairs) {
+        self.repair_errors.add(u64::from(repairs.node_ports().await.is_err()));
     }
 
     /// Removes the server from the endpoints, before it stops.
@@ -365,19 +389,21 @@ impl IdentityLease {
         self.registry.update(&target, &update, &options).await.map(drop)
     }
 
-    /// Deletes the expired identity leases of other servers.
+    /// Deletes the expired identity leases of other servers. As in kube-apiserver, a lease without a time or a duration has expired.
     async fn sweep(&self) {
         let Some(resource) = leases() else { return };
         let Some(all) = self.registry.target(resource, NAMESPACE, "") else { return };
         let expired = |lease: &View<Lease>| {
             let spec = lease.field(Lease::SPEC);
-            let renewed = spec.field(LeaseSpec::RENEW_TIME).get().unwrap_or(MicroTime::ZERO);
-            let seconds = spec.field(LeaseSpec::LEASE_DURATION_SECONDS).get().unwrap_or(0);
-            renewed.seconds.saturating_add(seconds.into()) < now().seconds
+            let renewed = spec.field(LeaseSpec::RENEW_TIME).get();
+            let ends = renewed.zip(spec.field(LeaseSpec::LEASE_DURATION_SECONDS).get());
+            ends.is_none_or(|(renewed, seconds)| renewed.seconds.saturating_add(seconds.into()) < now().seconds)
         };
-        for object in all.cache.state().objects.values() {
+        // The leases of nodes are many, and in another namespace.
+        let state = all.cache.state();
+        for object in state.objects.under(&all.key()).map(|entry| &entry.object) {
             let is_identity =
-                object.namespace() == NAMESPACE && object.encoded.label(IDENTITY_LABEL.0) == Some(IDENTITY_LABEL.1);
+                object.name() != self.name && object.encoded.label(IDENTITY_LABEL.0) == Some(IDENTITY_LABEL.1);
             let lease = is_identity.then(|| self.registry.decode(&all, object).ok()).flatten();
             if lease.is_some_and(|lease| expired(&View::new(&lease))) {
                 let Some(target) = self.registry.target(resource, NAMESPACE, object.name()) else { continue };
@@ -429,31 +455,4 @@ pub(crate) fn identity(host: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_server_stays_when_there_are_too_many() {
-        let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
-        for (known, own, count, expected) in [
-            (&[][..], 1, 1, &[1][..]),
-            (&[1, 2], 2, 2, &[1, 2]),
-            (&[1, 2], 3, 2, &[2, 3]),
-            (&[1, 3], 2, 2, &[1, 2]),
-            (&[1, 2, 3], 3, 1, &[3]),
-        ] {
-            let known = known.iter().map(|last| ip(*last)).collect();
-            let expected: Vec<IpAddr> = expected.iter().map(|last| ip(*last)).collect();
-            assert_eq!(with_own(known, ip(own), count), expected);
-        }
-    }
-
-    #[test]
-    fn an_identity_follows_from_the_host() {
-        for (host, name) in
-            [("vm", "apiserver-wlv32tlttr4jl3gtroqexyxapa"), ("control-plane", "apiserver-6vzvajxlkf7lcarzgdc4jnyaru")]
-        {
-            assert_eq!(identity(host), name);
-        }
-    }
-}
+mod tests;
