@@ -8,6 +8,13 @@ use std::time::Duration;
 /// prefix and slashes that is less than 1 KiB. The rest is for other path segments.
 pub const KEY_BYTES_MAX: usize = 4 * 1024;
 
+/// How long a start waits for the lock of a data directory. The system releases that of a killed process with the process, which on
+/// a busy machine may be after its parent was told. A process that stays keeps it longer than anyone would wait.
+pub const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// The time between two attempts to take the lock.
+pub const LOCK_RETRY: Duration = Duration::from_millis(20);
+
 /// Largest value in bytes. An object may be as large as etcd's default request, 1.5 MiB of protobuf; its JSON can be
 /// six times as large (control characters are written as `\u0001`), and lists of nearly empty items somewhat more.
 pub const VALUE_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -191,7 +191,8 @@ fn retention_goes_on_after_a_restart() {
 fn one_at_a_time() {
     let directory = TempDir::new();
     let (store, ..) = open(directory.path(), EmbeddedOptions::default()).unwrap();
-    let error = open(directory.path(), EmbeddedOptions::default()).unwrap_err();
+    let at_once = EmbeddedOptions { lock_wait: Duration::ZERO, ..EmbeddedOptions::default() };
+    let error = open(directory.path(), at_once).unwrap_err();
     assert!(matches!(error, StoreError::Locked(_)), "{error:?}");
     assert!(error.to_string().contains("is in use by another process"), "{error}");
     store.close();

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use fjall::{Database, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 use pintle_storage::{
@@ -166,6 +166,59 @@ fn an_upgrade_that_is_cut_off_anywhere_loses_nothing() {
         }
     }
     assert!(cuts > 15, "{cuts}");
+}
+
+/// Files whose lock another process gives back after so many attempts to take it.
+struct Busy(OsStorage, AtomicI64);
+
+impl Storage for Busy {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.create_dir(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>> {
+        self.0.create(path)
+    }
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>> {
+        self.0.open(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.remove(path)
+    }
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.remove_dir(path)
+    }
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        self.0.list(path)
+    }
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        self.0.exists(path)
+    }
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.0.sync_dir(path)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        match self.1.fetch_sub(1, Ordering::Relaxed) > 0 {
+            true => Err(io::ErrorKind::WouldBlock.into()),
+            false => self.0.lock(path),
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_is_about_to_go_is_waited_for() {
+    // (how often the lock is taken, how long to wait for it, whether it is waited for)
+    for (attempts, wait, waits) in [(3, 3600, true), (1, 0, false)] {
+        let directory = TempDir::new();
+        let busy = Arc::new(Busy(OsStorage::default(), AtomicI64::new(attempts)));
+        let storage: Arc<dyn Storage> = busy.clone();
+        let options = EmbeddedOptions { lock_wait: Duration::from_secs(wait), storage, ..EmbeddedOptions::default() };
+        let opened = EmbeddedStore::open(directory.path(), options);
+        assert_eq!(opened.is_ok(), waits, "{:?}", opened.err());
+        assert_eq!(busy.1.load(Ordering::Relaxed), if waits { -1 } else { 0 }, "attempts that are left");
+    }
 }
 
 trait Next {

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use super::fill::Filler;
 use super::format::{LOG, NEW_LOG, UNFINISHED};
@@ -23,7 +24,7 @@ pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result
     }
     let options = EmbeddedOptions::default();
     let storage = &options.storage;
-    let _lock = lock(storage.as_ref(), directory)?;
+    let _lock = lock(storage.as_ref(), directory, Duration::ZERO)?;
     check_finished(storage.as_ref(), directory)?;
     let there = prepare(directory, &options)?.read(&mut NullObserver)?;
     if there.key_index.current() > Revision::EMPTY {

@@ -24,7 +24,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tracing::{debug, warn};
@@ -49,6 +49,8 @@ pub struct EmbeddedOptions {
     pub clock: Arc<dyn Clock>,
     /// The size in bytes after which the log begins a new file.
     pub segment_bytes: u64,
+    /// How long to wait for a lock that another process holds: that of a process that has just ended may last a moment longer.
+    pub lock_wait: Duration,
     /// The delay before the disk is accessed again after a failed write.
     pub retry_after: Duration,
     /// Whether space is freed on a thread of its own, which is the default, or by the writer between two batches, so
@@ -71,6 +73,7 @@ impl Default for EmbeddedOptions {
             retention: Some(Duration::from_secs(limits::RETENTION_SECONDS)),
             clock: Arc::new(SystemClock),
             segment_bytes: limits::SEGMENT_BYTES,
+            lock_wait: limits::LOCK_WAIT,
             retry_after: limits::RETRY_AFTER,
             background: true,
             storage: Arc::new(OsStorage::default()),
@@ -117,7 +120,7 @@ impl EmbeddedStore {
     /// # Errors
     /// The directory is in use, cannot be written, or contains something else or a damaged store.
     pub fn open(directory: &Path, options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
-        let lock = lock(options.storage.as_ref(), directory)?;
+        let lock = lock(options.storage.as_ref(), directory, options.lock_wait)?;
         import::check_finished(options.storage.as_ref(), directory)?;
         let log = prepare(directory, &options)?;
         Ok(EmbeddedStore::new(State::DecryptedValue(Box::new(log), lock), options))
@@ -248,11 +251,24 @@ impl fmt::Debug for EmbeddedStore {
     }
 }
 
-/// Creates the directory and locks it. The operating system releases the lock with the process.
-fn lock(storage: &dyn Storage, directory: &Path) -> Result<Lock, StoreError> {
+/// Creates the directory and locks it. The operating system releases the lock with the process; one that is held is waited for.
+fn lock(storage: &dyn Storage, directory: &Path, wait: Duration) -> Result<Lock, StoreError> {
     layout::make_dir(storage, directory).map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
     let path = directory.join("lock");
-    storage.lock(&path).map_err(|error| locked(directory, path, error))
+    let (began, mut has_waited) = (Instant::now(), false);
+    loop {
+        match storage.lock(&path) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && began.elapsed() < wait => {
+                if !has_waited {
+                    let seconds = wait.as_secs();
+                    warn!("{}: waiting up to {seconds} s for another process to end", directory.display());
+                }
+                has_waited = true;
+                std::thread::sleep(limits::LOCK_RETRY);
+            }
+            outcome => return outcome.map_err(|error| locked(directory, path, error)),
+        }
+    }
 }
 
 fn locked(directory: &Path, path: PathBuf, error: io::Error) -> StoreError {
