@@ -5,6 +5,7 @@
 mod definitions;
 mod lines;
 mod lint;
+mod offline;
 mod store;
 mod top;
 mod validate;

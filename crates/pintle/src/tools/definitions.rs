@@ -38,9 +38,8 @@ impl Definitions {
     }
 
     /// The resource of a kind.
-    pub fn find(&self, version: &str, kind: &str) -> Option<&Resource> {
-        let found = self.resources.iter().find(|one| one.api_version() == *version && one.kind == kind);
-        found.map(|found| &**found)
+    pub fn find(&self, version: &str, kind: &str) -> Option<&Arc<Resource>> {
+        self.resources.iter().find(|one| one.api_version() == *version && one.kind == kind)
     }
 
     fn read(&mut self, file: &Path) {

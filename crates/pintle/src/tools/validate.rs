@@ -1,17 +1,19 @@
 //! `pintle validate`: validates objects in files as a create would, and reports file and line.
 //!
-//! Checks that depend on other objects (a missing namespace, quota, admission) are not made: there is no server.
+//! The object passes the steps of a create on a server. Checks that depend on other objects (a missing namespace, quota, most of
+//! admission) are not made: there is no server.
 
 use super::Outcome;
 use super::definitions::Definitions;
 use super::lines::{Document, documents};
+use super::offline::Offline;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, yaml};
-use pintle_resource::{NameRule, Resource};
-use pintle_schema::{Struct, Value, canonicalize};
-use pintle_validation::{Operation, Request};
+use pintle_resource::Resource;
+use pintle_schema::{Struct, Value};
 use std::fmt::Write;
 use std::io::Read;
 use std::mem;
+use std::sync::LazyLock;
 
 /// A problem in a document: its line and its message.
 pub struct Finding {
@@ -104,7 +106,7 @@ fn findings(
         text,
     };
     let resource = pintle_groups::all().find(|resource| resource.api_version() == *version && resource.kind == kind);
-    let Some(resource) = resource.map(|built_in| &**built_in).or_else(|| definitions.find(version, kind)) else {
+    let Some(resource) = resource.or_else(|| definitions.find(version, kind)) else {
         let field = if kind.is_empty() { "" } else { "kind" };
         return (vec![at(field, format!("no kind {kind:?} in version {version:?}"))], None);
     };
@@ -126,10 +128,21 @@ fn findings(
         };
         findings.push(at(field, problem.to_string()));
     }
-    let causes = causes(resource, &mut decoded.value);
-    findings.extend(causes.into_iter().map(|(field, text)| at(&as_sent(resource, field), text)));
-    (findings, Some(decoded.value))
+    let offline = match &*OFFLINE {
+        Ok(offline) => offline,
+        Err(error) => return (vec![at("", error.clone())], None),
+    };
+    match offline.create(resource, decoded.value) {
+        Ok(created) => (findings, Some(created)),
+        Err(problems) => {
+            findings.extend(problems.into_iter().map(|(field, text)| at(&as_sent(resource, field), text)));
+            (findings, None)
+        }
+    }
 }
+
+/// The registry of all files.
+static OFFLINE: LazyLock<Result<Offline, String>> = LazyLock::new(Offline::new);
 
 /// The path in the submitted object: the stored form of a definition has fields that are shared by all versions once.
 fn as_sent(resource: &Resource, field: String) -> String {
@@ -137,51 +150,4 @@ fn as_sent(resource: &Resource, field: String) -> String {
         Some(rest) if resource.kind == "CustomResourceDefinition" => format!("spec.versions[0].schema.{rest}"),
         _ => field,
     }
-}
-
-fn causes(resource: &Resource, object: &mut Value) -> Vec<(String, String)> {
-    // No rule depends on when it is asked.
-    let schema = if resource.custom.is_some() {
-        // Each version of a definition has rules of its own.
-        resource.default(object, 0);
-        &*resource.schema
-    } else if let Err(error) = resource.complete_now(object, 0) {
-        return vec![(String::new(), error.to_string())];
-    } else {
-        resource.stored_schema()
-    };
-    // A create of a custom resource drops what clients may not set, before it validates.
-    if resource.custom.is_some() {
-        resource.strategy.create_clears.iter().for_each(|path| drop(object.remove_at(path)));
-    }
-    if !resource.namespaced {
-        object.remove_at(&["metadata", "namespace"]);
-    } else if object.str_at(&["metadata", "namespace"]).is_empty() {
-        object.set_at(&["metadata", "namespace"], "default");
-    }
-    let prefix = object.str_at(&["metadata", "generateName"]).to_owned();
-    if !prefix.is_empty() && object.str_at(&["metadata", "name"]).is_empty() {
-        // Any generated name is valid.
-        object.set_at(&["metadata", "name"], prefix + "aaaaa");
-    }
-    canonicalize(schema, object);
-    let rule = &resource.strategy.name;
-    let request = Request {
-        api_version: &resource.api_version(),
-        namespaced: resource.namespaced,
-        name_check: &|name, prefix| name_faults(rule, name, prefix),
-        enabled: &|gate| gates().enabled(gate),
-        ..Request::new(Operation::Create)
-    };
-    let verdict = resource.rules.validate(schema, object, None, &request);
-    verdict.errors.0.iter().map(|error| (error.field.clone(), error.line())).collect()
-}
-
-fn gates() -> &'static crate::flags::FeatureGates {
-    static GATES: std::sync::LazyLock<crate::flags::FeatureGates> = std::sync::LazyLock::new(Default::default);
-    &GATES
-}
-
-fn name_faults(rule: &NameRule, name: &str, prefix: bool) -> Vec<String> {
-    pintle_registry::prepare::check_name(rule, name, prefix, &|gate| gates().enabled(gate))
 }
