@@ -4,7 +4,7 @@
 use crate::common::http::{Answer, Client};
 use crate::common::in_process::InProcess;
 use crate::common::process::Installation;
-use crate::common::{resource_version, wait_for};
+use crate::common::{resource_version, stores, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -117,7 +117,9 @@ fn a_quota_is_charged_before_its_object() {
     quota(&mut client, "q", &json!({"configmaps": "2"}));
     let object = config_map(&mut client, "a", "").expect(201);
     let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
-    assert_eq!(resource_version(&object), resource_version(&quota) + 1);
+    // Both are stored together. A transaction of etcd has one revision; other stores give the object the one after the quota's.
+    let apart = u64::from(!stores::is_etcd());
+    assert_eq!(resource_version(&object), resource_version(&quota) + apart);
     // An object that exists already is not charged, wherever the conflict is found.
     assert_eq!(config_map(&mut client, "a", "").status, 409);
     assert_eq!(used(&mut client, "q"), json!({"configmaps": "1"}));

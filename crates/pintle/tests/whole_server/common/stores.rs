@@ -11,6 +11,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
+/// Whether tests use etcd.
+pub fn is_etcd() -> bool {
+    std::env::var("PINTLE_TEST_STORE").is_ok_and(|store| store == "etcd")
+}
+
 /// An etcd, if tests are to use one.
 pub fn etcd() -> Option<Etcd> {
     match std::env::var("PINTLE_TEST_STORE").as_deref() {
