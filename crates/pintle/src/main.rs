@@ -28,7 +28,7 @@ use pintle_auth::UserInfo;
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
-use pintle_endpoints::CBOR_GATE;
+use pintle_endpoints::{CBOR_GATE, Features};
 use pintle_endpoints::metrics::{AllowedLabels, Source};
 use pintle_etcd::{CaRenewal, EtcdOptions, Identity, OwnKeys, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
@@ -222,6 +222,7 @@ fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, cer
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     config.check_family(advertised)?;
     builder.generic.settings.clone_from(&config.settings);
+    builder.generic.settings.features = features(config);
     builder.generic.settings.flags = Some(config.shown());
     builder.generic.settings.metric_labels = Arc::new(metric_labels(config)?);
     builder.generic.settings.server_address = match &config.external_hostname {
@@ -293,6 +294,17 @@ fn kubelet_material(kubelet: &Kubelet) -> Result<ClientTlsMaterial, String> {
         ca_pem: kubelet.certificate_authority.as_deref().map(follow::read).transpose()?,
         identity: identity.transpose()?,
     })
+}
+
+/// What clients can see of the server, by the gates of it.
+fn features(config: &Config) -> Features {
+    let is_on = |gate: &str| config.feature_gates.enabled(gate);
+    Features {
+        response_compression: is_on("APIResponseCompression"),
+        watch_list: is_on("WatchList"),
+        openapi_enums: is_on("OpenAPIEnums"),
+        storage_version_hash: is_on("StorageVersionHash"),
+    }
 }
 
 /// A server over the store that the flags name, with the store's metrics.

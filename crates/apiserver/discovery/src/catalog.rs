@@ -31,6 +31,10 @@ pub struct ServerDescription {
     pub known_versions: KnownVersions,
     /// Whether it reads and writes CBOR.
     pub serves_cbor: bool,
+    /// Whether OpenAPI is silent about the values of the enumerations of built-in types.
+    pub hides_enums: bool,
+    /// Whether discovery is silent about the versions in which built-in kinds are stored.
+    pub hides_storage_version_hashes: bool,
 }
 
 /// The group versions that documents list for the kinds of every group; those of the catalog if there are none.
@@ -172,7 +176,7 @@ impl Catalog {
         version.resources.insert(at, resource);
     }
 
-    /// Adds a version of another server, unless it exists.
+    /// Adds a version of another server, unless it has built-in resources. Resources of it that were defined at run time are hidden.
     pub fn add_aggregated(&mut self, elsewhere: &AggregatedVersion) {
         if self.version(&elsewhere.group, &elsewhere.version).is_none_or(VersionEntry::is_custom) {
             let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };

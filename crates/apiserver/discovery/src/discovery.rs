@@ -39,7 +39,8 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Do
     let entry = catalog.version(group, version).filter(|version| !version.is_elsewhere)?;
     let mut resources = Vec::new();
     for resource in &entry.resources {
-        resources.push(resource_entry(resource));
+        let hides_hash = catalog.server().hides_storage_version_hashes && resource.custom.is_none();
+        resources.push(resource_entry(resource, hides_hash));
         resources.extend(resource.subresources.iter().map(|subresource| subresource_entry(resource, subresource)));
     }
     let mut document = head("APIResourceList");
@@ -108,7 +109,7 @@ fn group_body(mut body: Map, GroupEntry { name, versions, .. }: &GroupEntry) -> 
     body
 }
 
-fn resource_entry(resource: &DiscoveredResource) -> Value {
+fn resource_entry(resource: &DiscoveredResource, hides_hash: bool) -> Value {
     let mut entry = Map::new();
     entry.push(Str::new_static("name"), resource.plural.clone().into());
     entry.push(Str::new_static("singularName"), resource.singular.clone().into());
@@ -117,7 +118,7 @@ fn resource_entry(resource: &DiscoveredResource) -> Value {
     entry.push(Str::new_static("verbs"), resource.verbs.clone().into());
     push_list(&mut entry, "shortNames", &resource.short_names);
     push_list(&mut entry, "categories", &resource.categories);
-    if !resource.storage_version_hash.is_empty() {
+    if !resource.storage_version_hash.is_empty() && !hides_hash {
         entry.push(Str::new_static("storageVersionHash"), resource.storage_version_hash.clone().into());
     }
     Value::Map(entry)

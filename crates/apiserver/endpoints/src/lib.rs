@@ -101,6 +101,26 @@ pub struct Settings {
     pub long_running_subresources: &'static [&'static str],
     /// Whether requests get seats by priority and fairness; if not, by the two limits above.
     pub priority_and_fairness: bool,
+    pub features: Features,
+}
+
+/// What clients can see of the server and what can be turned off.
+#[derive(Clone, Copy, Debug)]
+pub struct Features {
+    /// Large responses are compressed for clients that accept it.
+    pub response_compression: bool,
+    /// A watch may begin with the objects that there are, and tell where these end.
+    pub watch_list: bool,
+    /// OpenAPI lists the values of enumerations.
+    pub openapi_enums: bool,
+    /// Discovery has a hash of the version in which a built-in kind is stored.
+    pub storage_version_hash: bool,
+}
+
+impl Default for Features {
+    fn default() -> Self {
+        Features { response_compression: true, watch_list: true, openapi_enums: true, storage_version_hash: true }
+    }
 }
 
 impl Settings {
@@ -128,6 +148,7 @@ impl Default for Settings {
             started_unix: 0,
             long_running_subresources: &[],
             priority_and_fairness: true,
+            features: Features::default(),
         }
     }
 }

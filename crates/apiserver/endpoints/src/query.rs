@@ -214,18 +214,19 @@ pub struct ListQuery {
     pub timeout: Option<Duration>,
 }
 
-/// Parses the options of a list or watch.
+/// Parses the options of a list or watch. `watch_list`: a watch may begin with a list.
 ///
 /// # Errors
 /// 400 for malformed numbers, 422 for combinations that are not allowed.
-pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
+pub fn list_options(query: &Query, legacy_watch: bool, watch_list: bool) -> Result<ListQuery> {
     let limit = query.integer("limit")?.unwrap_or(0).max(0);
     let timeout = query.integer("timeoutSeconds")?;
     let is_watch = query.flag("watch");
     let mut send_initial_events = query.optional_flag("sendInitialEvents");
     let version = query.get("resourceVersion");
     let mut wanted = query.get("resourceVersionMatch");
-    if is_watch && send_initial_events.is_none() && wanted.is_empty() && matches!(version, "" | "0") {
+    let may_begin_with_list = watch_list && send_initial_events.is_none() && wanted.is_empty();
+    if is_watch && may_begin_with_list && matches!(version, "" | "0") {
         // The legacy behaviour of watches, expressed by the newer options.
         (send_initial_events, wanted) = (Some(true), "NotOlderThan");
     }
@@ -237,7 +238,7 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     };
     // A legacy watch path is validated as a list.
     if is_watch {
-        watch_combinations(query, wanted, send_initial_events, &mut errors);
+        watch_combinations(query, wanted, send_initial_events, watch_list, &mut errors);
     } else {
         list_combinations(query, wanted, version, send_initial_events, &mut errors);
     }
@@ -292,10 +293,14 @@ fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option
     }
 }
 
-fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors: &mut ErrorList) {
+fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, watch_list: bool, errors: &mut ErrorList) {
     const FIELD: &str = "resourceVersionMatch";
     if initial.is_some() && wanted != "NotOlderThan" {
         errors.forbidden(FIELD, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if initial.is_some() && !watch_list {
+        let why = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
+        errors.forbidden("sendInitialEvents", why);
     }
     if wanted.is_empty() {
         return;
@@ -471,8 +476,24 @@ mod tests {
     }
 
     #[test]
+    fn watches_begin_with_a_list_only_if_the_feature_is_on() {
+        let read = |query: &str| list_options(&Query::parse(query), false, false);
+        for initial in ["true", "false"] {
+            let query = format!("watch=1&sendInitialEvents={initial}&resourceVersionMatch=NotOlderThan");
+            let status = read(&query).map(|_| ()).unwrap_err();
+            let why = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList \
+                       feature gate is enabled";
+            assert_eq!(status.code, 422);
+            assert!(status.message.ends_with(why), "{}", status.message);
+        }
+        assert_eq!(read("watch=1&resourceVersion=0").unwrap().send_initial_events, None);
+        let on = list_options(&Query::parse("watch=1&resourceVersion=0"), false, true).unwrap();
+        assert_eq!(on.send_initial_events, Some(true));
+    }
+
+    #[test]
     fn invalid_combinations_of_watches_are_rejected_at_once() {
-        let message_for = |query: &str| match list_options(&Query::parse(query), false) {
+        let message_for = |query: &str| match list_options(&Query::parse(query), false, true) {
             Ok(_) => String::new(),
             Err(status) => status.message.split_once("is invalid: ").map_or("", |(_, causes)| causes).to_owned(),
         };

@@ -88,7 +88,7 @@ pub async fn list_or_watch(
     path: &ResourcePath,
     wanted: MediaTypeOptions,
 ) -> Result<ApiResponse> {
-    let query = list_options(&context.query, path.legacy_watch)?;
+    let query = list_options(&context.query, path.legacy_watch, context.api.settings.features.watch_list)?;
     let include_object = include_object(&context.query, wanted)?;
     let selection = Selection::of(&target, &query.label_selector, &query.field_selector)?;
     if !path.name.is_empty() && !selection.agrees_with_name(&path.name) {

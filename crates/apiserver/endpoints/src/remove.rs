@@ -110,7 +110,7 @@ pub async fn delete_collection(
     wanted: MediaTypeOptions,
     request: Request,
 ) -> Result<ApiResponse> {
-    let query = list_options(&context.query, false)?;
+    let query = list_options(&context.query, false, context.api.settings.features.watch_list)?;
     let options = options(context, request).await?;
     if options.ignore_read_error {
         let mut errors = ErrorList::default();

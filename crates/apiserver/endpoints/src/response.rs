@@ -8,7 +8,7 @@ use crate::encoding;
 use crate::limits;
 use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, WARNING};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, VARY, WARNING};
 use http::{HeaderMap, Response, StatusCode};
 use pintle_compute::Turns;
 use pintle_registry::Status;
@@ -138,6 +138,7 @@ pub fn respond(answer: ApiResponse, response_options: ResponseOptions<'_>) -> Re
             && !headers.contains_key("content-encoding") =>
         {
             headers.insert("content-encoding", HeaderValue::from_static("gzip"));
+            headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
             let (turns, user) = (response_options.turns.clone(), response_options.user.clone());
             Body::Chunks(compressed(body, turns, user), Size::About(size))
         }
@@ -237,6 +238,24 @@ mod tests {
         assert_eq!(length(ApiResponse::text(200, "x".repeat(2049)), true), None);
         assert_eq!(length(ApiResponse::new(304, "", ""), true), None);
         assert_eq!(length(ApiResponse::text(200, "ok"), false), None, "the length of a body is known from it");
+    }
+
+    #[test]
+    fn what_is_compressed_varies_with_the_encodings_that_are_accepted() {
+        let (turns, user) = (Arc::default(), Str::new_static("user"));
+        let headers = |accepts_gzip: bool, length: usize| {
+            let mut answer = ApiResponse::text(200, "x".repeat(length));
+            answer.headers.push(("vary", "Accept".to_owned()));
+            let options = ResponseOptions { accepts_gzip, is_head: false, turns: &turns, user: &user };
+            let headers = respond(answer, options).headers().clone();
+            let vary: Vec<_> = headers.get_all(VARY).iter().map(|value| value.to_str().map(str::to_owned)).collect();
+            (headers.contains_key("content-encoding"), vary.into_iter().flatten().collect::<Vec<_>>())
+        };
+        let large = usize::try_from(GZIP_MIN_BYTES).unwrap_or_default() + 1;
+        assert_eq!(headers(true, large), (true, vec!["Accept".to_owned(), "Accept-Encoding".to_owned()]));
+        for (accepts_gzip, length) in [(true, large - 1), (false, large)] {
+            assert_eq!(headers(accepts_gzip, length), (false, vec!["Accept".to_owned()]));
+        }
     }
 
     #[test]

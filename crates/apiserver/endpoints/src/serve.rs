@@ -45,7 +45,9 @@ static NOBODY: Str = Str::new_static("");
 /// Serves a request.
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
-    let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
+    // The document of all types is compressed by itself, as in kube-apiserver.
+    let may_compress = api.settings.features.response_compression || request.path == "/openapi/v2";
+    let accepts_gzip = may_compress && accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let shared = api.clone();
     let is_head = request.method == Method::HEAD;
     let turns = &shared.flow.turns;

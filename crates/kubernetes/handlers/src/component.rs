@@ -157,7 +157,7 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiRe
 
 async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<ApiResponse> {
     let wanted = context.negotiate(AllowedMediaTypes::Collection)?;
-    let query = list_options(&context.query, path.legacy_watch)?;
+    let query = list_options(&context.query, path.legacy_watch, context.api.settings.features.watch_list)?;
     let selection = Selection::parse(resource, &resource.selectable, &query.label_selector, &query.field_selector)?;
     // All are probed concurrently, even those that are not selected.
     let asked = COMPONENTS.iter().map(|(name, source)| component(context, resource, name, source));

@@ -1,15 +1,62 @@
 //! Features that clients can see and that gates turn off. Guarantees that all steps use only the API.
 
-use crate::common::http::Client;
+use crate::common::http::{Answer, Client, JSON};
 use crate::common::process::Installation;
 use serde_json::{Value, json};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const STREAMED: &str = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
+fn ask(client: &mut Client, path: &str, headers: &str) -> Answer {
+    client.send("GET", path, &format!("{JSON}\r\n{headers}"), b"").expect("an answer")
+}
+
 fn create(client: &mut Client, name: &str, text: &str) {
     let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}, "data": {"a": text}});
     client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+}
+
+/// The values of a header, which may be there several times.
+fn values<'a>(answer: &'a Answer, name: &str) -> Vec<&'a str> {
+    answer.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+}
+
+#[test]
+fn features_can_be_turned_off() {
+    let installation = Installation::own();
+    let gates = ["APIResponseCompression", "WatchList", "OpenAPIEnums", "StorageVersionHash"];
+    let off = format!("--feature-gates={}", gates.map(|gate| format!("{gate}=false")).join(","));
+    for (arguments, is_on) in [(vec!["--storage=memory"], true), (vec!["--storage=memory", &off], false)] {
+        let process = installation.start_with(&arguments);
+        let mut client = process.endpoint().client();
+        create(&mut client, "large", &"x".repeat(200 << 10));
+
+        let compressed = ask(&mut client, CONFIG_MAPS, "Accept-Encoding: gzip");
+        let wanted = if is_on { ("gzip", vec!["Accept-Encoding"]) } else { ("", vec![]) };
+        assert_eq!((compressed.header("content-encoding"), values(&compressed, "vary")), wanted);
+        let plain = client.get(CONFIG_MAPS).expect("an answer");
+        assert_eq!(values(&plain, "vary"), [""; 0]);
+
+        let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion=0")).expect("a watch");
+        assert_eq!(watch.event().0, "ADDED");
+        if is_on {
+            let mut watch = client.watch(&format!("{CONFIG_MAPS}?{STREAMED}")).expect("a watch");
+            let kinds = std::iter::repeat_with(|| watch.event().0).take_while(|kind| kind != "BOOKMARK");
+            assert!(kinds.collect::<Vec<_>>().iter().all(|kind| kind == "ADDED"));
+        } else {
+            let refused = client.get(&format!("{CONFIG_MAPS}?{STREAMED}")).expect("an answer").expect(422);
+            let why = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
+                       forbidden for watch unless the WatchList feature gate is enabled";
+            assert_eq!(refused["message"], why);
+        }
+
+        let document = client.get("/openapi/v3/api/v1").expect("an answer").expect(200);
+        let policy = &document["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]["restartPolicy"];
+        assert_eq!(policy.get("enum").is_some(), is_on);
+        let list = client.get("/api/v1").expect("an answer").expect(200);
+        let resources = list["resources"].as_array().expect("resources");
+        assert_eq!(resources.iter().any(|resource| resource.get("storageVersionHash").is_some()), is_on);
+    }
 }
 
 #[test]

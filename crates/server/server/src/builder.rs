@@ -287,6 +287,8 @@ impl OpenedServer {
             published: builder.published.iter().map(|document| document.described).collect(),
             known_versions: builder.known_versions,
             serves_cbor: (builder.feature_gate)(CBOR_GATE),
+            hides_enums: !builder.settings.features.openapi_enums,
+            hides_storage_version_hashes: !builder.settings.features.storage_version_hash,
         };
         let api = Arc::new(Api {
             authenticator: RequestAuthenticator {

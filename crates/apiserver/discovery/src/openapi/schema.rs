@@ -21,6 +21,8 @@ pub(crate) struct Schemas<'a> {
     pub common: CommonKinds<'a>,
     /// The validation rules to publish, if any.
     pub rules: Option<EnabledRules<'a>>,
+    /// Whether the values of enumerations are left out.
+    pub hides_enums: bool,
 }
 
 impl Schemas<'_> {
@@ -102,7 +104,9 @@ impl Schemas<'_> {
     fn property(&self, field: &Field) -> Value {
         let mut out = Map::new();
         match &field.ty {
-            Type::Enum(named) if named.closed => push(&mut out, "description", described_values(&field.doc, named)),
+            Type::Enum(named) if named.closed && !self.hides_enums => {
+                push(&mut out, "description", described_values(&field.doc, named))
+            }
             _ => describe(&mut out, &field.doc),
         }
         self.typed(&mut out, &field.ty);
@@ -171,7 +175,7 @@ impl Schemas<'_> {
             }
             Type::Enum(named) => {
                 push(out, "type", "string");
-                if named.closed {
+                if named.closed && !self.hides_enums {
                     let mut values: Vec<&str> = named.values.iter().map(|value| value.value.as_str()).collect();
                     values.sort_unstable();
                     push(out, "enum", values);

@@ -110,7 +110,12 @@ fn paths(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
 }
 
 fn schemas(catalog: &Catalog) -> Schemas<'_> {
-    Schemas { dialect: Dialect::V2, common: CommonKinds::All(catalog), rules: None }
+    Schemas {
+        dialect: Dialect::V2,
+        common: CommonKinds::All(catalog),
+        rules: None,
+        hides_enums: catalog.server().hides_enums,
+    }
 }
 
 fn definitions<'a>(catalog: &'a Catalog, routes: &'a Routes) -> impl Iterator<Item = (&'a str, Value)> {

@@ -117,7 +117,7 @@ pub fn resolved_schema(resource: &DiscoveredResource) -> Value {
         Some(custom) => definitions.add_custom(name.clone(), custom, kind),
         None => definitions.add_kind(name.clone(), &resource.schema, kind),
     }
-    let schemas = Schemas { dialect: Dialect::V3, common: CommonKinds::Of("", "v1"), rules: None };
+    let schemas = Schemas { dialect: Dialect::V3, common: CommonKinds::Of("", "v1"), rules: None, hides_enums: false };
     let definitions = definitions.iter().map(|(name, definition)| (name.clone(), schemas.definition(definition)));
     Resolution { definitions: definitions.collect(), visited: Vec::new() }.named(&name)
 }
@@ -192,7 +192,11 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
             Address::GroupVersion(group, version) => CommonKinds::Of(group, version),
             _ => CommonKinds::All(catalog),
         };
-        write_definitions(&mut out, common, &routes.definitions, rules);
+        let rules = rules.map(|enabled| EnabledRules { enabled });
+        let hides_enums = catalog.server().hides_enums;
+        let schemas = Schemas { dialect: Dialect::V3, common, rules, hides_enums };
+        let definitions = routes.definitions.iter();
+        entries(&mut out, definitions.map(|(name, definition)| (name.as_str(), schemas.definition(definition))));
         out.push(b'}');
     }
     // Documents of custom resources leave authentication to those of the server.
@@ -216,11 +220,6 @@ fn info(catalog: &Catalog, address: &Address) -> Value {
         true => value!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" }),
         false => super::info(catalog),
     }
-}
-
-fn write_definitions(out: &mut Vec<u8>, common: CommonKinds<'_>, definitions: &Definitions, rules: Option<Gates<'_>>) {
-    let schemas = Schemas { dialect: Dialect::V3, common, rules: rules.map(|enabled| EnabledRules { enabled }) };
-    entries(out, definitions.iter().map(|(name, definition)| (name.as_str(), schemas.definition(definition))));
 }
 
 /// Writes the entries of an object, one value at a time.

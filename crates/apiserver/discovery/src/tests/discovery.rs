@@ -1,7 +1,7 @@
 //! Discovery documents against the recorded ones, and the place of custom resources among the built-in ones.
 
 use super::{assert_same, default_catalog, everything, facts};
-use crate::catalog::{Catalog, DiscoveredResource, compare_versions, storage_version_hash};
+use crate::catalog::{Catalog, DiscoveredResource, ServerDescription, compare_versions, storage_version_hash};
 use crate::discovery::{
     aggregated_api, aggregated_api_json, aggregated_apis, aggregated_apis_json, api_versions, group, group_list,
     resource_list,
@@ -211,4 +211,15 @@ fn versions_are_in_kubernetes_order() {
     sorted.reverse();
     sorted.sort_by(|a, b| compare_versions(a, b));
     assert_eq!(sorted, ordered);
+}
+
+#[test]
+fn a_server_may_hide_how_kinds_are_stored() {
+    let hiding = ServerDescription { hides_storage_version_hashes: true, ..ServerDescription::default() };
+    let has_hashes = |catalog: &Catalog| {
+        let list = resource_list(catalog, "", "v1").expect("served").value;
+        let resources = list.get("resources").and_then(Value::as_list).expect("resources");
+        resources.iter().any(|resource| resource.get("storageVersionHash").is_some())
+    };
+    assert!(has_hashes(&default_catalog()) && !has_hashes(&default_catalog().of_server(hiding)));
 }

@@ -503,3 +503,20 @@ fn published_rules_keep_properties_and_resolve() {
         assert!(count <= 0, "{path}: something is missing");
     }
 }
+
+#[test]
+fn a_server_may_hide_the_values_of_enumerations() {
+    let hiding = ServerDescription { hides_enums: true, ..ServerDescription::default() };
+    for (catalog, is_hidden) in [(default_catalog(), false), (default_catalog().of_server(hiding), true)] {
+        let new = parse(&v3::document(&catalog, "api/v1", None).expect("served"));
+        let old = parse(&v2::json(&catalog, &[]));
+        for schemas in [new.at(&["components", "schemas"]), old.get("definitions")] {
+            let field = ["io.k8s.api.core.v1.PodSpec", "properties", "restartPolicy"];
+            let field = schemas.and_then(|schemas| schemas.at(&field)).expect("described");
+            assert_eq!(field.get("enum").is_none(), is_hidden, "{field:?}");
+            let description = field.str_at(&["description"]);
+            assert_eq!(description.contains("Possible enum values"), !is_hidden, "{description}");
+            assert!(!description.is_empty());
+        }
+    }
+}
