@@ -227,6 +227,19 @@ fn documents_do_not_end_with_a_mark() {
     assert_eq!(yaml::encode(&value), "data:\n  a: |+\n    x\n\n");
 }
 
+/// libyaml writes the characters beyond U+FFFF as they are, and spaces behind a line separator at the end; kube-apiserver does not.
+#[test]
+fn texts_are_escaped_as_the_reference_escapes_them() {
+    for (text, wanted) in [
+        ("a \u{1f600}", "k: \"a \\U0001F600\"\n"),
+        ("\u{feff}a b", "k: \"\\uFEFF\\x61\\x20\\x62\"\n"),
+        ("\u{2028}", "k: '\u{2028}'\n"),
+        ("2024-01-02é", "k: 2024-01-02é\n"),
+    ] {
+        assert_eq!(yaml::encode(&value!({"k": text})), wanted, "{text:?}");
+    }
+}
+
 #[test]
 fn documents_in_parts_are_the_whole_documents() {
     let items = value!([{"b": ["x\n\n", {"c": null}], "a": "yes"}, "text", [], [1, [2]], {}]);

@@ -1,10 +1,8 @@
-//! The YAML encoder: block style, with keys in kube-apiserver's natural order. What is simple is written directly (`block.rs`), the rest
-//! by libyaml's emitter.
+//! Documents in YAML, whole and in parts, the order of keys and the text of numbers.
+//! Guarantees kube-apiserver's natural order of keys.
 
 use super::block;
-use super::resolve::{Resolved, is_base_60, resolve};
 use crate::json::opened;
-use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, Result, ScalarStyle, SequenceStyle};
 use pintle_schema::{Map, Str, Value, go_sort};
 use std::cmp::Ordering;
 
@@ -13,11 +11,8 @@ pub(super) fn document(value: &Value) -> Vec<u8> {
     match value {
         Value::Map(map) if !map.is_empty() => block::entries(&sorted(map), 0, false, &mut out),
         Value::List(items) if !items.is_empty() => block::items(items, 0, false, &mut out),
-        value => {
-            if !block::scalar(value, &mut out) {
-                out = emit(|emitter| write(emitter, value));
-            }
-        }
+        Value::Raw(_) => return document(&opened(value)),
+        value => block::put_scalar(value, 0, 0, &mut out),
     }
     out
 }
@@ -45,28 +40,6 @@ pub(super) fn around(object: &Map, key: &str) -> [Vec<u8>; 2] {
     parts
 }
 
-/// A document of what `write` emits.
-pub(super) fn emit(write: impl FnOnce(&mut Emitter<'_>) -> Result<()>) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut emitter = Emitter::new();
-    emitter.set_output_string(&mut out);
-    emitter.set_unicode(true);
-    // Writing to memory fails only if events come in a wrong order; then the output so far remains.
-    let _ = write_document(&mut emitter, write);
-    drop(emitter);
-    out
-}
-
-fn write_document(emitter: &mut Emitter<'_>, write: impl FnOnce(&mut Emitter<'_>) -> Result<()>) -> Result<()> {
-    emitter.emit(Event::stream_start(Encoding::Utf8))?;
-    emitter.emit(Event::document_start(None, &[], true))?;
-    write(emitter)?;
-    emitter.emit(Event::document_end(true))?;
-    // The end of the stream is not emitted: it writes `...` where a text with empty lines at its end is the last that needed lines
-    // of its own, wherever it is. kube-apiserver never writes that.
-    emitter.flush()
-}
-
 /// An entry of a mapping.
 pub(super) type Keyed<'a> = (&'a Str, &'a Value);
 
@@ -79,55 +52,6 @@ pub(super) fn sorted(map: &Map) -> Vec<Keyed<'_>> {
     };
     go_sort::sort(&mut order, less);
     order.into_iter().filter_map(|at| entries.get(at).copied()).collect()
-}
-
-pub(super) fn mapping(emitter: &mut Emitter<'_>, entries: &[Keyed<'_>]) -> Result<()> {
-    emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
-    for (key, value) in entries {
-        string(emitter, key)?;
-        write(emitter, value)?;
-    }
-    emitter.emit(Event::mapping_end())
-}
-
-pub(super) fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
-    match value {
-        Value::Null => plain(emitter, "null"),
-        Value::Bool(value) => plain(emitter, if *value { "true" } else { "false" }),
-        Value::Int(int) => plain(emitter, &int.to_string()),
-        Value::Float(float) => plain(emitter, &number_text(*float)),
-        Value::String(text) => string(emitter, text),
-        Value::List(items) => {
-            emitter.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
-            items.iter().try_for_each(|item| write(emitter, item))?;
-            emitter.emit(Event::sequence_end())
-        }
-        Value::Map(map) => mapping(emitter, &sorted(map)),
-        Value::Raw(_) => write(emitter, &opened(value)),
-    }
-}
-
-/// As a key it would merge another map. kube-apiserver writes it unquoted and cannot read it again.
-const MERGE: &str = "<<";
-
-fn plain(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
-    emitter.emit(Event::scalar(None, None, text, true, true, ScalarStyle::Plain))
-}
-
-pub(super) fn string(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
-    let style = if text.contains('\n') {
-        ScalarStyle::Literal
-    } else if is_plain(text) {
-        ScalarStyle::Plain
-    } else {
-        ScalarStyle::DoubleQuoted
-    };
-    emitter.emit(Event::scalar(None, None, text, true, true, style))
-}
-
-/// Whether a text without quotes is that text.
-pub(super) fn is_plain(text: &str) -> bool {
-    resolve(text) == Resolved::String && !is_base_60(text) && text != MERGE
 }
 
 /// A number that passed through JSON: integral ones have become integers.

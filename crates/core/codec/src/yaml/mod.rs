@@ -14,6 +14,7 @@ mod resolve;
 mod scalars;
 mod scanner;
 mod tags;
+mod text;
 
 use crate::error::{DecodeError, StrictProblem};
 use crate::{Decoded, Strictness, json};
