@@ -308,6 +308,12 @@ impl ItemForm {
             }
             Format::Json => self.put_json(&encoder.stored_json(object)?, out),
             Format::Protobuf => put_message(out, 2, &encoder.stored_protobuf(object)?),
+            Format::Yaml if self.is_stored_form && !encoder.converted.has(object) => {
+                let mut item = Vec::with_capacity(object.encoded.json().len());
+                self.put_json(object.encoded.json(), &mut item);
+                let item = std::str::from_utf8(&item).map_err(Status::internal)?;
+                yaml::encode_json_item(item, out).map_err(Status::internal)?;
+            }
             Format::Yaml => yaml::encode_item(&self.item(encoder, object)?, out),
             Format::Cbor => cbor::encode_item(schema, &self.item(encoder, object)?, out),
         }

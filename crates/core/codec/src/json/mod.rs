@@ -12,11 +12,13 @@ pub(crate) mod raw;
 pub(crate) mod scan;
 mod type_meta;
 
+pub(crate) use any::number;
 pub(crate) use conform::conform_cbor;
 pub use conform::{conform, conform_json, conforming_fields, restore};
 pub use members::{Key, Members};
 pub(crate) use raw::sorted;
 pub use raw::{depth, open, open_spelled, opened};
+pub(crate) use scan::{Scanner, Start};
 pub use type_meta::{TypeMeta, type_meta};
 
 use crate::error::DecodeError;

@@ -2,16 +2,14 @@
 //! Guarantees that everything is written once, in order; the cost of a scalar does not depend on what it is in, apart from its
 //! indentation.
 
-use super::emit::{Keyed, number_text, sorted};
+use super::ordered::{Entry, Node};
 use super::text::{is_simple_key, put_key, put_value};
-use crate::json::opened;
-use pintle_schema::Value;
 
 /// Spaces by which the content of a mapping is indented.
 const INDENT: usize = 2;
 
 /// Appends the entries of a mapping that is not empty, in their order. The first may be on a line that has begun.
-pub(super) fn entries(entries: &[Keyed<'_>], indent: usize, mut has_begun: bool, out: &mut Vec<u8>) {
+pub(super) fn entries(entries: &[Entry<'_>], indent: usize, mut has_begun: bool, out: &mut Vec<u8>) {
     for (key, value) in entries {
         if !std::mem::take(&mut has_begun) {
             spaces(indent, out);
@@ -31,7 +29,7 @@ pub(super) fn entries(entries: &[Keyed<'_>], indent: usize, mut has_begun: bool,
 }
 
 /// Appends the items of a sequence that is not empty. The first may be on a line that has begun.
-pub(super) fn items(items: &[Value], indent: usize, mut has_begun: bool, out: &mut Vec<u8>) {
+pub(super) fn items(items: &[Node<'_>], indent: usize, mut has_begun: bool, out: &mut Vec<u8>) {
     for item in items {
         if !std::mem::take(&mut has_begun) {
             spaces(indent, out);
@@ -42,17 +40,16 @@ pub(super) fn items(items: &[Value], indent: usize, mut has_begun: bool, out: &m
 }
 
 /// Appends the value behind a key that ends at a column.
-fn put_entry(value: &Value, indent: usize, column: usize, out: &mut Vec<u8>) {
+fn put_entry(value: &Node<'_>, indent: usize, column: usize, out: &mut Vec<u8>) {
     match value {
-        Value::Map(map) if !map.is_empty() => {
+        Node::Map(map) if !map.is_empty() => {
             out.push(b'\n');
-            entries(&sorted(map), indent + INDENT, false, out);
+            entries(map, indent + INDENT, false, out);
         }
-        Value::List(list) if !list.is_empty() => {
+        Node::List(list) if !list.is_empty() => {
             out.push(b'\n');
             items(list, indent, false, out);
         }
-        Value::Raw(_) => put_entry(&opened(value), indent, column, out),
         value => {
             out.push(b' ');
             put_scalar(value, indent, column + 1, out);
@@ -61,36 +58,24 @@ fn put_entry(value: &Value, indent: usize, column: usize, out: &mut Vec<u8>) {
 }
 
 /// Appends an item behind its dash, or a value behind a colon on a line of its own.
-fn put_item(item: &Value, indent: usize, out: &mut Vec<u8>) {
+fn put_item(item: &Node<'_>, indent: usize, out: &mut Vec<u8>) {
+    out.push(b' ');
     match item {
-        Value::Map(map) if !map.is_empty() => {
-            out.push(b' ');
-            entries(&sorted(map), indent + INDENT, true, out);
-        }
-        Value::List(list) if !list.is_empty() => {
-            out.push(b' ');
-            items(list, indent + INDENT, true, out);
-        }
-        Value::Raw(_) => put_item(&opened(item), indent, out),
-        item => {
-            out.push(b' ');
-            put_scalar(item, indent, indent + INDENT, out);
-        }
+        Node::Map(map) if !map.is_empty() => entries(map, indent + INDENT, true, out),
+        Node::List(list) if !list.is_empty() => items(list, indent + INDENT, true, out),
+        item => put_scalar(item, indent, indent + INDENT, out),
     }
 }
 
 /// Appends a scalar or an empty collection, and the end of the line.
-pub(super) fn put_scalar(value: &Value, indent: usize, column: usize, out: &mut Vec<u8>) {
-    match value {
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Int(int) => out.extend_from_slice(int.to_string().as_bytes()),
-        Value::Float(float) => out.extend_from_slice(number_text(*float).as_bytes()),
-        Value::Map(_) => out.extend_from_slice(b"{}"),
-        Value::List(_) => out.extend_from_slice(b"[]"),
-        Value::String(text) => return put_value(text, indent, column, out),
-        Value::Null | Value::Raw(_) => out.extend_from_slice(b"null"),
-    }
+pub(super) fn put_scalar(value: &Node<'_>, indent: usize, column: usize, out: &mut Vec<u8>) {
+    let text = match value {
+        Node::Plain(text) => text.as_ref(),
+        Node::Map(_) => "{}",
+        Node::List(_) => "[]",
+        Node::Text(text) => return put_value(text, indent, column, out),
+    };
+    out.extend_from_slice(text.as_bytes());
     out.push(b'\n');
 }
 
@@ -103,8 +88,9 @@ mod tests {
     use super::super::emit::document;
     use super::super::resolve::{Resolved, is_base_60, resolve};
     use super::*;
+    use crate::json::opened;
     use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, Result, ScalarStyle, SequenceStyle};
-    use pintle_schema::{Map, Str};
+    use pintle_schema::{Map, Str, Value};
 
     /// What libyaml's emitter writes.
     fn emitted(value: &Value) -> String {
@@ -120,33 +106,29 @@ mod tests {
     fn emit_document(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
         emitter.emit(Event::stream_start(Encoding::Utf8))?;
         emitter.emit(Event::document_start(None, &[], true))?;
-        emit(emitter, value)?;
+        emit(emitter, &Node::of(value))?;
         emitter.emit(Event::document_end(true))?;
         // The end of the stream would be `...` in some cases, which kube-apiserver never writes.
         emitter.flush()
     }
 
-    fn emit(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
-        match value {
-            Value::Null => emit_plain(emitter, "null"),
-            Value::Bool(value) => emit_plain(emitter, if *value { "true" } else { "false" }),
-            Value::Int(int) => emit_plain(emitter, &int.to_string()),
-            Value::Float(float) => emit_plain(emitter, &number_text(*float)),
-            Value::String(text) => emit_string(emitter, text),
-            Value::List(items) => {
+    fn emit(emitter: &mut Emitter<'_>, node: &Node<'_>) -> Result<()> {
+        match node {
+            Node::Plain(text) => emit_plain(emitter, text),
+            Node::Text(text) => emit_string(emitter, text),
+            Node::List(items) => {
                 emitter.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
                 items.iter().try_for_each(|item| emit(emitter, item))?;
                 emitter.emit(Event::sequence_end())
             }
-            Value::Map(map) => {
+            Node::Map(entries) => {
                 emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
-                for (key, value) in sorted(map) {
+                for (key, value) in entries {
                     emit_string(emitter, key)?;
                     emit(emitter, value)?;
                 }
                 emitter.emit(Event::mapping_end())
             }
-            Value::Raw(_) => emit(emitter, &opened(value)),
         }
     }
 

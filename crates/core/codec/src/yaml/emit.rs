@@ -2,56 +2,41 @@
 //! Guarantees kube-apiserver's natural order of keys.
 
 use super::block;
-use crate::json::opened;
-use pintle_schema::{Map, Str, Value, go_sort};
+use super::ordered::{self, Node};
+use pintle_schema::{Map, Value};
 use std::cmp::Ordering;
 
 pub(super) fn document(value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
-    match value {
-        Value::Map(map) if !map.is_empty() => block::entries(&sorted(map), 0, false, &mut out),
-        Value::List(items) if !items.is_empty() => block::items(items, 0, false, &mut out),
-        Value::Raw(_) => return document(&opened(value)),
-        value => block::put_scalar(value, 0, 0, &mut out),
+    match Node::of(value) {
+        Node::Map(entries) if !entries.is_empty() => block::entries(&entries, 0, false, &mut out),
+        Node::List(items) if !items.is_empty() => block::items(&items, 0, false, &mut out),
+        scalar => block::put_scalar(&scalar, 0, 0, &mut out),
     }
     out
 }
 
 /// Appends an item of a list at a key of the document, whose items are not indented.
-pub(super) fn item(value: &Value, out: &mut Vec<u8>) {
-    block::items(std::slice::from_ref(value), 0, false, out);
+pub(super) fn item(item: Node<'_>, out: &mut Vec<u8>) {
+    block::items(&[item], 0, false, out);
 }
 
 /// The parts of a document before and after the items of the list at a key.
 pub(super) fn around(object: &Map, key: &str) -> [Vec<u8>; 2] {
     let mut parts = [Vec::new(), Vec::new()];
     let mut part = 0;
-    for entry in sorted(object) {
+    for entry in ordered::of_map(object) {
         if entry.0 != key {
             block::entries(&[entry], 0, false, &mut parts[part]);
             continue;
         }
-        block::entries(&[(entry.0, &Value::Null)], 0, false, &mut parts[0]);
+        block::entries(&[(entry.0, Node::NULL)], 0, false, &mut parts[0]);
         let end = parts[0].len().saturating_sub(" null\n".len());
         parts[0].truncate(end);
         parts[0].push(b'\n');
         part = 1;
     }
     parts
-}
-
-/// An entry of a mapping.
-pub(super) type Keyed<'a> = (&'a Str, &'a Value);
-
-pub(super) fn sorted(map: &Map) -> Vec<Keyed<'_>> {
-    let entries: Vec<_> = map.iter().collect();
-    let mut order: Vec<usize> = (0..entries.len()).collect();
-    let less = |a: usize, b: usize| match (entries.get(a), entries.get(b)) {
-        (Some((a, _)), Some((b, _))) => natural(a, b).is_lt(),
-        _ => false,
-    };
-    go_sort::sort(&mut order, less);
-    order.into_iter().filter_map(|at| entries.get(at).copied()).collect()
 }
 
 /// A number that passed through JSON: integral ones have become integers.

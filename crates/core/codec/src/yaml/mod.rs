@@ -7,6 +7,7 @@ mod cursor;
 mod emit;
 mod flow;
 mod nodes;
+mod ordered;
 mod parser;
 mod properties;
 mod reader;
@@ -18,6 +19,7 @@ mod text;
 
 use crate::error::{DecodeError, StrictProblem};
 use crate::{Decoded, Strictness, json};
+use ordered::Node;
 use pintle_schema::{Map, Struct, Value};
 
 /// Decodes the first document with a schema. Duplicate keys are reported as one problem before all others.
@@ -62,5 +64,14 @@ pub fn encode_around(object: &Map, key: &str) -> [Vec<u8>; 2] {
 
 /// Appends an item of a list that is at a key of the document.
 pub fn encode_item(item: &Value, out: &mut Vec<u8>) {
-    emit::item(item, out);
+    emit::item(Node::of(item), out);
+}
+
+/// Appends the item that a text in JSON is, without decoding it by a schema.
+///
+/// # Errors
+/// It is no JSON, or too deep.
+pub fn encode_json_item(item: &str, out: &mut Vec<u8>) -> Result<(), DecodeError> {
+    emit::item(Node::of_json(item)?, out);
+    Ok(())
 }
