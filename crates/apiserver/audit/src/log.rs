@@ -275,7 +275,7 @@ mod tests {
         assert!(log.process(vec![Arc::new(event())]).await);
         assert_eq!(lines(&path), 2);
         log.hand_over(vec![Arc::new(event())]).await;
-        let due = Instant::now() + Duration::from_secs(10);
+        let due = Instant::now() + Duration::from_secs(120);
         while lines(&path) < 3 {
             assert!(Instant::now() < due, "the third line was not written");
             tokio::time::sleep(Duration::from_millis(10)).await;

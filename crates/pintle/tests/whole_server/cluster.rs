@@ -11,7 +11,6 @@ use pintle_schema::base64;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const CLASSES: &str = "/apis/resource.k8s.io/v1beta2/deviceclasses";
@@ -193,10 +192,10 @@ fn leaders_are_elected_among_candidates() {
     // The leader renews its lease; a better candidate is who it should yield to.
     let mut held = elected.clone();
     held["spec"]["renewTime"] = json!(now());
-    held["spec"]["leaseDurationSeconds"] = json!(60);
+    // Longer than anything is waited for: it does not expire.
+    held["spec"]["leaseDurationSeconds"] = json!(3600);
     client.put(&format!("{leases}/component"), &held).expect("an answer").expect(200);
     client.post(candidates, &candidate("old", "1.35.0")).expect("an answer").expect(201);
-    let started = Instant::now();
     wait_for("a preferred holder", || {
         // The candidate that was pinged answers.
         for name in ["new", "old"] {
@@ -211,7 +210,6 @@ fn leaders_are_elected_among_candidates() {
         let lease = get(&mut client, &format!("{leases}/component"));
         (lease["spec"]["preferredHolder"] == "old").then(|| assert_eq!(lease["spec"]["holderIdentity"], "new"))
     });
-    assert!(started.elapsed() < Duration::from_secs(60));
     let own = get(&mut client, &format!("{leases}/leader-election-controller"));
     assert!(own["spec"]["holderIdentity"].as_str().is_some_and(|holder| holder.contains('_')), "{own}");
 }

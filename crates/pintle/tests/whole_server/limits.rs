@@ -202,7 +202,8 @@ fn flow_schemas_decide_from_when_they_are_written() {
 
 #[test]
 fn a_request_that_takes_too_long_is_given_up() {
-    let server = Limited::start(|builder| builder.generic.settings.request_timeout = Duration::from_millis(50));
+    // The requests below must end earlier.
+    let server = Limited::start(|builder| builder.generic.settings.request_timeout = Duration::from_secs(5));
     let mut held = server.begin();
     let mut answer = [0; 512];
     let read = held.read(&mut answer).expect("an answer");
@@ -381,7 +382,8 @@ fn metrics_tell_what_services_were_given_and_what_controllers_did() {
 
 #[test]
 fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
-    let mut limited = Limited::start(|builder| builder.generic.shutdown.delay = Duration::from_secs(2));
+    // All requests but the last one are made within it.
+    let mut limited = Limited::start(|builder| builder.generic.shutdown.delay = Duration::from_secs(10));
     let mut client = limited.client();
     let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch");
     let server = limited.server.take().expect("it runs");

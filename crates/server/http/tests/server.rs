@@ -29,7 +29,7 @@ use tokio::time::timeout;
 use client::{Client, Identity, Pki};
 
 const LIMIT: usize = 64 * 1024;
-const SOON: Duration = Duration::from_secs(5);
+const SOON: Duration = Duration::from_secs(120);
 /// More than a connection gathers before it writes.
 const LARGE: usize = 256 * 1024;
 
@@ -357,7 +357,8 @@ async fn until(stream: &mut TcpStream, last: &str) -> String {
 #[tokio::test]
 async fn idle_connections_are_closed_and_busy_ones_are_not() {
     let config = ServerConfig {
-        idle_timeout: Duration::from_millis(50),
+        // A client has this long to send its first request.
+        idle_timeout: Duration::from_secs(2),
         handshake_timeout: Duration::from_millis(50),
         ..ServerConfig::default()
     };
@@ -385,7 +386,7 @@ async fn an_unread_response_ends() {
     let pki = Pki::new();
     for tls in [false, true] {
         for http2 in [false, true] {
-            let config = ServerConfig { answer_timeout: Duration::from_millis(300), ..ServerConfig::default() };
+            let config = ServerConfig { answer_timeout: Duration::from_secs(1), ..ServerConfig::default() };
             let material = tls.then(|| TlsConfig::new(&pki.material()).expect("TLS"));
             let server = Running::start(material, config).await;
             let mut client = match tls {

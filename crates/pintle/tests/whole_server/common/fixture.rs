@@ -9,7 +9,6 @@ use pintle_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
 use std::net::{Ipv4Addr, TcpStream};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::runtime::Runtime;
 use tungstenite::WebSocket;
 use tungstenite::client::IntoClientRequest;
@@ -117,7 +116,7 @@ impl Drop for Fixture {
 
 pub fn connector(ca_pem: Option<Vec<u8>>) -> SocketConnector {
     let material = ClientTlsMaterial { ca_pem, identity: None };
-    SocketConnector::new(&material, Duration::from_secs(5)).expect("a connector")
+    SocketConnector::new(&material, super::DEADLINE).expect("a connector")
 }
 
 /// Creates a node, whose kubelet listens on a local port, and a pod on it with an address.

@@ -15,7 +15,7 @@ use super::{Running, SOON};
 #[tokio::test]
 async fn a_head_that_does_not_end_costs_only_its_own_connection() {
     let pki = Pki::new();
-    let config = ServerConfig { head_timeout: Duration::from_secs(1), ..ServerConfig::default() };
+    let config = ServerConfig { head_timeout: Duration::from_secs(3), ..ServerConfig::default() };
     let server = Running::start(Some(TlsConfig::new(&pki.material()).expect("TLS")), config).await;
     let client_config = pki.client(false, None);
     let mut idle = Client::tls(server.port, false, &client_config).await;
