@@ -46,10 +46,22 @@ impl Target {
     pub fn check_begin(&self, selection: &Selection, state: &State) -> Result<()> {
         let whole_names = !self.namespace.is_empty() || !self.resource.namespaced;
         let selected = selection.single_name().filter(|_| whole_names && self.name.is_empty());
-        let from = format!("{}{}", self.key(), selected.unwrap_or_default());
+        self.check_below(state, &format!("{}{}", self.key(), selected.unwrap_or_default()))
+    }
+
+    /// Checks that all objects of the target's collection are readable.
+    ///
+    /// # Errors
+    /// An object is unreadable.
+    pub fn check_collection(&self, state: &State) -> Result<()> {
+        self.check_below(state, &self.key())
+    }
+
+    /// Whether everything can be read that has a key, or the path of a collection.
+    fn check_below(&self, state: &State, from: &str) -> Result<()> {
         // A collection's path ends in a slash, and the next character bounds its keys.
         let end = from.strip_suffix('/').map_or_else(|| format!("{from}\0"), |path| format!("{path}0"));
-        self.check_readable(state, &from, &end)
+        self.check_readable(state, from, &end)
     }
 
     /// Whether everything can be read between two keys.

@@ -128,6 +128,24 @@ fn objects_live_under_their_definition() {
 }
 
 #[test]
+fn the_approval_of_a_definition_is_its_first_condition() {
+    let installation = Installation::own();
+    let process = installation.start_with(&["--storage=memory", "--disable-admission-plugins=ServiceAccount"]);
+    let mut client = process.endpoint().client();
+    let mut approved = definition("widgets", "Widget", "w");
+    approved["metadata"] = json!({"name": "widgets.example.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/1"}});
+    approved["spec"]["group"] = json!("example.k8s.io");
+    client.post(DEFINITIONS, &approved).expect("an answer").expect(201);
+    let path = format!("{DEFINITIONS}/widgets.example.k8s.io");
+    let stored = until(&mut client, &path, |_, definition| is_true(definition, "Established"));
+    let conditions = stored["status"]["conditions"].as_array().into_iter().flatten();
+    let kinds: Vec<&Value> = conditions.map(|condition| &condition["type"]).collect();
+    assert_eq!(kinds, ["KubernetesAPIApprovalPolicyConformant", "NamesAccepted", "Established"]);
+    assert!(is_true(&stored, "KubernetesAPIApprovalPolicyConformant"));
+}
+
+#[test]
 fn definitions_are_served_again_after_a_restart() {
     let installation = Installation::own();
     let mut process = installation.start_with(&["--disable-admission-plugins=ServiceAccount"]);

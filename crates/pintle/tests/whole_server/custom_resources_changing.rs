@@ -92,47 +92,6 @@ fn stored_objects_are_read_as_the_definition_says_now() {
 }
 
 #[test]
-fn a_definition_that_is_deleted_takes_no_more_objects() {
-    let installation = Installation::own();
-    let mut process = installation.start_with(&[ACCOUNTS_OFF]);
-    let mut client = process.endpoint().client();
-    let versions = json!([version("v1", true, json!({}))]);
-    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
-    until(&mut client, WIDGETS, |status, _| status == 200);
-    let mut held = widget("held", json!({}));
-    held["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    client.post(WIDGETS, &held).expect("an answer").expect(201);
-    let deleted = client.delete(DEFINITION).expect("an answer").expect(200);
-    assert_eq!(
-        (&deleted["metadata"]["generation"], &deleted["metadata"]["deletionGracePeriodSeconds"]),
-        (&json!(1), &Value::Null)
-    );
-    let refuses = |client: &mut Client| {
-        let refused = client.post(WIDGETS, &widget("late", json!({}))).expect("an answer");
-        (refused.status == 403).then(|| refused.json())
-    };
-    let refused = wait_for("a refusal", || refuses(&mut client));
-    assert_eq!(
-        refused["message"],
-        "widgets.example.com \"late\" is forbidden: create not allowed while custom resource definition is terminating"
-    );
-    // That holds after a restart, as long as an object is held.
-    process.kill();
-    let process = installation.start_with(&[ACCOUNTS_OFF]);
-    let mut client = process.endpoint().client();
-    let object = format!("{WIDGETS}/held");
-    until(&mut client, &object, |_, shown| !shown["metadata"]["deletionTimestamp"].is_null());
-    wait_for("a refusal", || refuses(&mut client));
-    change(&mut client, &object, json!({"metadata": {"finalizers": null}}));
-    until(&mut client, DEFINITION, |status, _| status == 404);
-    let gone = wait_for("the end of the resource", || {
-        let answer = client.get(WIDGETS).expect("an answer");
-        (answer.status == 404).then_some(answer)
-    });
-    assert_eq!(gone.text(), "404 page not found\n");
-}
-
-#[test]
 fn owners_are_forgotten_when_a_version_lacks_their_fields() {
     let installation = Installation::own();
     let process = installation.start_with(&[ACCOUNTS_OFF]);
@@ -528,4 +487,53 @@ fn watches_end_when_their_definition_changes() {
         }
         watches = next.iter().flat_map(|version| [begin(version, ""), begin(version, one)]).collect();
     }
+}
+
+#[test]
+fn defaults_that_were_not_stored_go_with_the_definition() {
+    let installation = Installation::own();
+    let mut process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    let field = |default: Option<&str>| match default {
+        Some(default) => json!({"type": "string", "default": default}),
+        None => json!({"type": "string"}),
+    };
+    // v1 is that of requests, and v2 that of storage.
+    let versions = |of_request: Option<&str>, of_storage: Option<&str>| {
+        let of = |default| json!({"a": field(Some("A")), "c": field(default)});
+        json!([version("v1", false, of(of_request)), version("v2", true, of(of_storage))])
+    };
+    client.post(DEFINITIONS, &definition(versions(None, None))).expect("an answer").expect(201);
+    until(&mut client, WIDGETS, |status, _| status == 200);
+    client.post(WIDGETS, &widget("before", json!({}))).expect("an answer").expect(201);
+    redefine(&mut client, versions(None, Some("C")));
+    let [before, during] = ["before", "during"].map(|name| format!("{WIDGETS}/{name}"));
+    // One is written without the default, which is added when it is read.
+    let made = client.post(WIDGETS, &widget("during", json!({}))).expect("an answer").expect(201);
+    assert_eq!(made["spec"], json!({"a": "A", "c": "C"}));
+    for path in [&before, &during] {
+        until(&mut client, path, |_, shown| shown["spec"] == json!({"a": "A", "c": "C"}));
+    }
+    process.kill();
+    let process = installation.start_with(&[ACCOUNTS_OFF]);
+    let mut client = process.endpoint().client();
+    for path in [&before, &during] {
+        until(&mut client, path, |_, shown| shown["spec"] == json!({"a": "A", "c": "C"}));
+    }
+    redefine(&mut client, versions(Some("C"), None));
+    for path in [&before, &during] {
+        let shown = client.get(path).expect("an answer").expect(200);
+        assert_eq!(shown["spec"], json!({"a": "A"}), "{path}");
+    }
+    let list = client.get(WIDGETS).expect("an answer").expect(200);
+    assert!(list["items"].as_array().into_iter().flatten().all(|shown| shown["spec"] == json!({"a": "A"})), "{list}");
+    // The version of a request fills in its defaults, which are stored.
+    let written = change(&mut client, &before, json!({"metadata": {"labels": {"a": "b"}}}));
+    assert_eq!(written["spec"], json!({"a": "A", "c": "C"}));
+    redefine(&mut client, versions(None, None));
+    let [written, other] = [&before, &during].map(|path| client.get(path).expect("an answer").expect(200));
+    assert_eq!((&written["spec"], &other["spec"]), (&json!({"a": "A", "c": "C"}), &json!({"a": "A"})));
+    // Nothing is left to be written.
+    let same = change(&mut client, &during, json!({}));
+    assert_eq!(resource_version(&same), resource_version(&other));
 }

@@ -187,6 +187,18 @@ impl<R: Rule> Observer for StatusController<R> {
 
 /// Writes a condition; returns whether it changed. Its time is that of the last change of its status.
 pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &DesiredCondition, now: Time) -> bool {
+    let status = if finding.holds { ConditionStatus::TRUE } else { ConditionStatus::FALSE };
+    write_status(conditions, (condition, status), finding.reason, &finding.message, now)
+}
+
+/// The same for any status.
+pub(crate) fn write_status(
+    conditions: &mut Value,
+    (condition, status): (&str, ConditionStatus),
+    reason: &str,
+    message: &str,
+    now: Time,
+) -> bool {
     if conditions.is_null() {
         *conditions = Value::List(Vec::new());
     }
@@ -197,13 +209,9 @@ pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &DesiredCo
         list.push(Value::map());
     }
     let Some(mut item) = list.get_mut(at).map(ViewMut::<Condition>::new) else { return false };
-    let status = if finding.holds { ConditionStatus::TRUE } else { ConditionStatus::FALSE };
     let old = item.view();
     let turns = old.field(Condition::STATUS).get() != status;
-    if !turns
-        && old.field(Condition::REASON).as_str() == finding.reason
-        && old.field(Condition::MESSAGE).as_str() == finding.message
-    {
+    if !turns && old.field(Condition::REASON).as_str() == reason && old.field(Condition::MESSAGE).as_str() == message {
         return false;
     }
     item.by_ref().field(Condition::TYPE).set(condition);
@@ -211,9 +219,17 @@ pub(crate) fn write(conditions: &mut Value, condition: &str, finding: &DesiredCo
     if turns {
         item.by_ref().field(Condition::LAST_TRANSITION_TIME).set(now);
     }
-    item.by_ref().field(Condition::REASON).set(finding.reason);
-    item.field(Condition::MESSAGE).set(finding.message.as_str());
+    item.by_ref().field(Condition::REASON).set(reason);
+    item.field(Condition::MESSAGE).set(message);
     true
+}
+
+/// Removes a condition; returns whether there was one.
+pub(crate) fn remove(conditions: &mut Value, condition: &str) -> bool {
+    let Some(list) = conditions.as_list_mut() else { return false };
+    let before = list.len();
+    list.retain(|item| View::<Condition>::new(item).field(Condition::TYPE).as_str() != condition);
+    list.len() < before
 }
 
 #[cfg(test)]

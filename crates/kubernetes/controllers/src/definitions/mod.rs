@@ -5,35 +5,30 @@
 //! never delay the installation of a definition.
 
 mod claimed_names;
+mod cleanup;
 mod served;
 
 pub use served::ServedDefinitions;
 
-use crate::conditions::{DesiredCondition, write};
+use crate::conditions::{DesiredCondition, remove, write, write_status};
 use crate::feed::{Listed, Observer};
 use crate::queue::Outcome;
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ResourceIndex, waits_for};
 use crate::served_versions;
 use crate::stats::QueueSnapshot;
-use pintle_cache::{Event, Object, WatchFilter};
+use cleanup::Pauses;
+use pintle_cache::{Event, WatchFilter};
+use pintle_extensions::definition::non_structural::{NonStructural, non_structural};
 use pintle_extensions::definition::{self, Approval};
 use pintle_extensions::naming::Accepted;
 use pintle_groups::CLEANUP_FINALIZER;
-use pintle_registry::Target;
-use pintle_registry::options::Propagation;
 use pintle_schema::{Time, Value};
+use pintle_types::meta::v1::ConditionStatus;
 use std::sync::Arc;
-use std::time::Duration;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
-
-/// The interval of checks of a definition's remaining objects while finalizers delay its deletion.
-const RECHECK: Duration = Duration::from_secs(1);
-
-/// How many objects of a definition that is being deleted are deleted before other definitions have their turn.
-const DELETED_AT_ONCE: usize = 100;
 
 /// The condition that tells clients that objects can be created.
 const ESTABLISHED: &str = "Established";
@@ -41,8 +36,8 @@ const ESTABLISHED: &str = "Established";
 /// The condition that says whether a definition of a protected group is approved.
 const APPROVED: &str = "KubernetesAPIApprovalPolicyConformant";
 
-/// The condition of a definition whose objects are being deleted.
-const TERMINATING: &str = "Terminating";
+/// The condition of a definition, stored by an older server, whose schemas are not structural.
+const NON_STRUCTURAL: &str = "NonStructuralSchema";
 
 /// The controller of definitions: their conditions, their APIServices, and the end of their objects.
 pub struct Definitions {
@@ -51,6 +46,8 @@ pub struct Definitions {
     /// The kind of APIServices, if they are stored.
     services: Option<KindId>,
     served: Arc<ServedDefinitions>,
+    /// Of those that are being deleted.
+    pauses: Pauses,
 }
 
 impl Definitions {
@@ -58,7 +55,7 @@ impl Definitions {
     pub fn new(world: Arc<ResourceIndex>, served: Arc<ServedDefinitions>) -> Option<Self> {
         let subject = world.stored(GROUP, PLURAL)?;
         let services = world.stored("apiregistration.k8s.io", "apiservices");
-        Some(Definitions { world, subject, services, served })
+        Some(Definitions { world, subject, services, served, pauses: Pauses::default() })
     }
 
     /// Processes the queue until the future is dropped.
@@ -77,7 +74,10 @@ impl Definitions {
     /// Sets the conditions of a definition whose resources are installed, or ends one that is being deleted.
     async fn sync(&self, name: &str) -> Outcome {
         let Some(kind) = self.world.kind(self.subject) else { return Outcome::Done };
-        let Some(stored) = kind.target.cache.get(&kind.target.storage().key("", name)) else { return Outcome::Done };
+        let Some(stored) = kind.target.cache.get(&kind.target.storage().key("", name)) else {
+            self.pauses.forget(name);
+            return Outcome::Done;
+        };
         let Ok(definition) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         if waits_for(&stored, CLEANUP_FINALIZER) {
             // Objects are stored only under the definition as it is, so what was before the deletion began is visible then.
@@ -95,64 +95,6 @@ impl Definitions {
         // Writes of its objects wait for what the definition has become.
         self.world.registry.install_definitions().await;
         retry_on_failure(&written)
-    }
-
-    /// Deletes the objects of a definition that is being deleted, then removes its finalizer.
-    async fn end(&self, target: &Target, definition: &Value) -> Outcome {
-        let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
-        let now = Time::from_seconds(self.world.registry.environment.now_unix());
-        let begin = |object: &mut Value| begin_cleanup(object, now);
-        // Deleting the objects may take long.
-        if begin(&mut definition.clone()) {
-            let written = requests.change(target, "status", |object| _ = begin(object)).await;
-            if written.is_err() {
-                return Outcome::Retry;
-            }
-        }
-        // Objects may have been created before the definition was noted to be established.
-        let prefix = self.served.prefix_of(&target.name, definition);
-        let established = prefix.is_some();
-        if let Some(prefix) = prefix {
-            let Some(of) = self.world.registry.stored_target(&prefix, "", "") else {
-                return Outcome::After(RECHECK);
-            };
-            // Those that are being deleted already wait for their finalizers.
-            let state = of.cache.state();
-            let undeleted = state.objects.values().filter(|object| !object.encoded.terminating);
-            let objects: Vec<Arc<Object>> = undeleted.take(DELETED_AT_ONCE).cloned().collect();
-            let options = requests.delete_options(Propagation::Background);
-            for object in &objects {
-                let (namespace, name) = (object.namespace().to_owned(), object.name().to_owned());
-                let deleted = requests.delete(&Target { namespace, name, ..of.clone() }, &options).await;
-                if deleted.is_err() {
-                    return Outcome::Retry;
-                }
-            }
-            // The worker is wanted by other definitions, too.
-            if objects.len() == DELETED_AT_ONCE {
-                return Outcome::After(Duration::ZERO);
-            }
-            if !of.cache.state().objects.is_empty() {
-                return Outcome::After(RECHECK);
-            }
-        }
-        let (reason, message) = if self.served.overlaps_built_in(definition) {
-            ("OverlappingBuiltInResource", "instances overlap with built-in resources in storage")
-        } else if established || definition::is_established(definition) {
-            ("InstanceDeletionCompleted", "removed all instances")
-        } else {
-            ("NeverEstablished", "resource was never established")
-        };
-        let finding = DesiredCondition { holds: false, reason, message: message.to_owned() };
-        let change = |object: &mut Value| {
-            let finalizers = object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut);
-            if let Some(list) = finalizers {
-                list.retain(|finalizer| finalizer.as_str() != Some(CLEANUP_FINALIZER));
-            }
-            let status = object.map_entry("status").make_map();
-            write(status.entry("conditions"), TERMINATING, &finding, now);
-        };
-        retry_on_failure(&requests.change(target, "status", change).await)
     }
 
     /// Creates the APIServices of served versions, and deletes those of versions that no definition serves any more.
@@ -175,17 +117,6 @@ impl Definitions {
     }
 }
 
-/// Notes in the status that the objects of a definition are being deleted; returns whether it changed.
-fn begin_cleanup(definition: &mut Value, now: Time) -> bool {
-    let finding = DesiredCondition {
-        holds: true,
-        reason: "InstanceDeletionInProgress",
-        message: "CustomResource deletion is in progress".to_owned(),
-    };
-    let status = definition.map_entry("status").make_map();
-    write(status.entry("conditions"), TERMINATING, &finding, now)
-}
-
 /// Writes the accepted names and the conditions into the status; returns whether it changed.
 fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> bool {
     let names = definition.at(&["status", "acceptedNames"]).cloned().unwrap_or_default();
@@ -203,7 +134,7 @@ fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> boo
         message: condition.message.clone(),
     };
     let was_established = definition::is_established(definition);
-    let approval = approval(definition);
+    let (approval, non_structural) = (approval(definition), non_structural(definition));
     let established = match (holds, was_established) {
         (false, false) if has_its_names => None,
         (true, false) if definition::has_unusable_authorities(definition) => Some(DesiredCondition {
@@ -225,10 +156,19 @@ fn set_conditions(definition: &mut Value, accepted: &Accepted, now: Time) -> boo
     };
     let status = definition.map_entry("status").make_map();
     let conditions = status.entry("conditions");
-    let named = !has_its_names && write(conditions, "NamesAccepted", &of(&accepted.condition), now);
     let approved = approval.is_some_and(|finding| write(conditions, APPROVED, &finding, now));
+    let named = !has_its_names && write(conditions, "NamesAccepted", &of(&accepted.condition), now);
     let served = established.is_some_and(|finding| write(conditions, ESTABLISHED, &finding, now));
-    changed || named || approved || served
+    let formed = match non_structural {
+        None => remove(conditions, NON_STRUCTURAL),
+        Some(NonStructural::Violations(message)) => {
+            write_status(conditions, (NON_STRUCTURAL, ConditionStatus::TRUE), "Violations", &message, now)
+        }
+        Some(NonStructural::Unknown(message)) => {
+            write_status(conditions, (NON_STRUCTURAL, ConditionStatus::UNKNOWN), "StructuralError", &message, now)
+        }
+    };
+    changed || approved || named || served || formed
 }
 
 /// The approval condition of a definition in a group of Kubernetes.
@@ -294,18 +234,5 @@ mod tests {
         assert_eq!(noted(value!([])), Vec::<String>::new());
         let accepted = value!([{"type": "NamesAccepted", "status": "True", "reason": "NoConflicts"}]);
         assert_eq!(noted(accepted), ["NamesAccepted", "Established"]);
-    }
-
-    #[test]
-    fn a_cleanup_is_noted_once() {
-        let mut definition = value!({"status": {"conditions": [{"type": "Terminating", "status": "True",
-            "lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "InstanceDeletionPending", "message": "m"}]}});
-        let noted = [0, 1].map(|_| begin_cleanup(&mut definition, Time::default()));
-        assert_eq!(noted, [true, false]);
-        let conditions = definition.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
-        let [condition] = conditions else { panic!("{conditions:?}") };
-        let text = |field: &str| condition.str_at(&[field]);
-        let wanted = ("InstanceDeletionInProgress", "2026-01-01T00:00:00Z");
-        assert_eq!((text("reason"), text("lastTransitionTime")), wanted);
     }
 }

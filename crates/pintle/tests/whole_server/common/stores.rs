@@ -3,12 +3,17 @@
 //! store.
 
 use super::etcd::{Etcd, program};
+use bytes::Bytes;
 use pintle::{Builder, StartError};
 use pintle_etcd::EtcdOptions;
 use pintle_registry::EtcdCodec;
-use pintle_storage::{MemoryStore, Store};
+use pintle_storage::{
+    CommitFuture, CompactFuture, Expect, MemoryStore, Observer, Revision, Started, Store, StoreError, Transaction,
+    TranscodingStore,
+};
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
 /// Whether tests use etcd.
@@ -64,5 +69,63 @@ impl Server {
 
     pub async fn stop(self) -> std::io::Result<()> {
         self.server.stop().await
+    }
+}
+
+/// What an etcd keeps, in memory: a test reads and writes the bytes of objects beside a server, as another server would.
+#[derive(Clone)]
+pub struct KeptBytes {
+    memory: Arc<MemoryStore>,
+    last: Arc<Mutex<HashMap<String, Bytes>>>,
+}
+
+impl KeptBytes {
+    pub fn new() -> KeptBytes {
+        KeptBytes { memory: Arc::new(MemoryStore::new()), last: Arc::default() }
+    }
+
+    /// The store of a server. `change` sets the form that it writes.
+    pub fn store(&self, change: impl FnOnce(&mut EtcdCodec)) -> Arc<dyn Store> {
+        let mut form = EtcdCodec::new(pintle_groups::resources());
+        change(&mut form);
+        Arc::new(TranscodingStore::new(Arc::new(self.clone()), Arc::new(form)))
+    }
+
+    /// Stores the bytes of an object, whatever was there.
+    pub fn put(&self, key: &str, bytes: impl Into<Bytes>) {
+        let transaction = Transaction::one(key.into(), Expect::Any, Some(bytes.into()));
+        self.memory.commit(transaction).wait().expect("stored");
+    }
+
+    /// The bytes that a server stored last under a key.
+    pub fn written(&self, key: &str) -> Bytes {
+        self.last.lock().expect("no panic").get(key).cloned().unwrap_or_default()
+    }
+}
+
+impl Store for KeptBytes {
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        self.memory.start(observer)
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        let mut last = self.last.lock().expect("no panic");
+        for write in &transaction.writes {
+            last.insert(write.key.to_string(), write.value.clone().unwrap_or_default());
+        }
+        drop(last);
+        self.memory.commit(transaction)
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.memory.compact(revision)
+    }
+
+    fn close(&self) {
+        self.memory.close();
+    }
+
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(self.memory.as_ref())
     }
 }
