@@ -143,7 +143,7 @@ async fn roles_have_the_rules_of_their_parts() {
     // A client that applies other rules has a conflict with who is named here.
     let role = fixture.read(&whole);
     let managers = role.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
-    let owns = |entry: &&Value| String::from_utf8_lossy(&json::to_vec(entry)).contains("f:rules");
+    let owns = |entry: &&Value| String::from_utf8_lossy(&pintle_codec::json::to_vec(entry)).contains("f:rules");
     let shown = managers.iter().filter(owns).map(|entry| [entry.str_at(&["manager"]), entry.str_at(&["operation"])]);
     assert_eq!(shown.collect::<Vec<_>>(), [["clusterrole-aggregation-controller", "Apply"]]);
     for part in ["a", "c"] {
