@@ -109,7 +109,9 @@ fn invalid_files_are_named_with_the_reason() {
         (
             &VALIDATING_POLICIES,
             policy(a, "  failurePolicy: Fail\n  failurePolicy: Fail\n"),
-            file("strict decoding error: line 7: key \"failurePolicy\" already set in map"),
+            file(
+                "strict decoding error: yaml: unmarshal errors:\n  line 8: key \"failurePolicy\" already set in map",
+            ),
         ),
         (
             &VALIDATING_POLICIES,
