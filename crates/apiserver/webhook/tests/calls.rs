@@ -229,9 +229,12 @@ async fn heads_may_be_long_and_folded() {
     }
 }
 
+/// The method, a header, the body, and whether the request is repeated.
+type Repeated = (&'static str, Option<&'static str>, fn() -> Pieces, bool);
+
 #[tokio::test]
 async fn reads_are_repeated_when_a_used_connection_breaks() {
-    let rows: [(&str, Option<&str>, fn() -> Pieces, bool); 6] = [
+    let rows: [Repeated; 6] = [
         ("GET", None, nothing, true),
         ("HEAD", None, nothing, true),
         ("OPTIONS", None, nothing, true),
