@@ -6,7 +6,7 @@ use pintle::certs;
 use pintle::external_signer::Signer;
 use pintle::follow::{follow, read};
 use pintle_kubernetes_auth::service_account::{
-    EXTENDED_EXPIRATION_SECONDS, KeySet, SigningKey, TokenConfig, TokenKeys, VerifyingKey,
+    EXTENDED_EXPIRATION_SECONDS, KeySet, SigningKey, TokenConfig, TokenContent, TokenKeys, VerifyingKey,
 };
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,13 @@ pub fn tokens(config: &Config, signer: Option<Arc<Signer>>) -> Result<TokenConfi
     tokens.max_expiration_seconds = max_expiration_seconds;
     tokens.extend_expiration = flags.extend_expiration;
     tokens.jwks_uri.clone_from(&flags.jwks_uri);
+    let is_on = |gate: &str| config.feature_gates.enabled(gate);
+    tokens.content = TokenContent {
+        id: is_on("ServiceAccountTokenJTI"),
+        node_of_pod: is_on("ServiceAccountTokenPodNodeInfo"),
+        bound_to_nodes: is_on("ServiceAccountTokenNodeBinding"),
+        valid_with_node: is_on("ServiceAccountTokenNodeBindingValidation"),
+    };
     Ok(tokens)
 }
 

@@ -70,10 +70,13 @@ impl Authorities {
     /// A file cannot be read, or has no certificate.
     pub fn load(config: &Config, own: &str) -> Result<Authorities, Box<dyn Error>> {
         let file = |file: &Option<_>| file.as_deref().map(PathBuf::from);
-        let clients = match file(&config.client_ca_file) {
+        let mut clients = match file(&config.client_ca_file) {
             Some(file) => CaSource::of_file(file)?,
             None => CaSource::fixed(own)?,
         };
+        if !config.feature_gates.enabled("AllowParsingUserUIDFromCertAuth") {
+            clients.ca = Arc::new(ClientCa::from_pem(&clients.pem)?.without_uids());
+        }
         let proxy = file(&config.front_proxy.client_ca_file).map(CaSource::of_file).transpose()?;
         let authorities =
             Authorities { clients, proxy, proxy_flags: config.front_proxy.clone(), published: Arc::default() };

@@ -206,10 +206,23 @@ impl Default for ServiceNetwork {
     }
 }
 
+/// Gates of fields that every server has, unless its gates say otherwise: an earlier release that is emulated may lack them.
+const ALWAYS_ON: &[&str] = &[
+    "DeploymentReplicaSetTerminatingReplicas",
+    "ImageVolume",
+    "JobManagedBy",
+    "MatchLabelKeysInPodTopologySpread",
+    "PodLifecycleSleepAction",
+    "PodObservedGenerationTracking",
+    "ProcMountType",
+    "UserNamespacesSupport",
+];
+
 impl Builder {
     /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let mut generic = pintle_server::Builder::new(store);
+        generic.feature_gate = Arc::new(|gate| ALWAYS_ON.contains(&gate));
         generic.anonymous = CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true));
         Builder {
             generic,

@@ -10,6 +10,7 @@ mod config;
 mod diagnostics;
 mod etcd;
 mod front_proxy;
+mod gate_effects;
 pub mod gates;
 mod overrides;
 mod reference;

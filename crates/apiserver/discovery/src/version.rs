@@ -12,7 +12,7 @@ pub const GIT_VERSION: &str = "v1.36.2";
 /// The minor release of Kubernetes 1 that the program behaves as by default.
 pub const CURRENT_MINOR: u32 = 36;
 /// The oldest that it can emulate, and that it can be compatible with.
-pub const OLDEST_MINOR: u32 = 33;
+pub const OLDEST_MINOR: u32 = 31;
 
 /// The parts of the release that clients compare.
 pub const MAJOR: &str = "1";

@@ -13,7 +13,7 @@ use pintle_endpoints::request::Request;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::subresource::body;
 use pintle_endpoints::write::check_namespace;
-use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens};
+use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens, TokenContent};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{
     AdmissionRequest, Charges, Details, Operation, Result, Status, Target, WriteOptions, metadata, set_type,
@@ -130,7 +130,7 @@ async fn complete(
         ..Claims::default()
     };
     if let Some(reference) = &spec.bound_object_ref {
-        bind(context, target, reference, &mut claims)?;
+        bind(context, target, reference, config.content, &mut claims)?;
     }
     let longest = config.max_expiration_seconds;
     if longest > 0 && seconds > longest {
@@ -139,10 +139,12 @@ async fn complete(
         spec.expiration_seconds = Some(longest);
     }
     let now = environment.now_unix();
-    let id = new_uid(environment);
+    let id = if config.content.id { new_uid(environment) } else { String::new() };
     let token = sign(tokens, claims, &spec, seconds, now, id.clone()).get().await;
     let token = token.map_err(|error| Status::internal(format!("failed to generate token: {error}")))?;
-    context.request.annotate("authentication.kubernetes.io/issued-credential-id", format!("JTI={id}"));
+    if !id.is_empty() {
+        context.request.annotate("authentication.kubernetes.io/issued-credential-id", format!("JTI={id}"));
+    }
     let status = TokenRequestStatus { token, expiration_timestamp: Time::from_seconds(now.saturating_add(seconds)) };
     object.set_at(&[TokenRequest::SPEC.name()], spec.to_value());
     object.set_at(&[TokenRequest::STATUS.name()], status.to_value());
@@ -161,7 +163,13 @@ fn check_expiration(seconds: i64) -> Result<()> {
 }
 
 /// Finds the object that the token is bound to and adds it to the claims.
-fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, claims: &mut Claims) -> Result<()> {
+fn bind(
+    context: &Context,
+    account: &Target,
+    reference: &BoundObjectReference,
+    content: TokenContent,
+    claims: &mut Claims,
+) -> Result<()> {
     let registry = &context.api.registry;
     let (group, version) = match reference.api_version.split_once('/') {
         // A version with too many parts is ignored.
@@ -173,6 +181,11 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
     let (plural, namespace) = match (group, reference.kind.as_str()) {
         ("", "Pod") => ("pods", account.namespace.as_str()),
         ("", "Secret") => ("secrets", account.namespace.as_str()),
+        ("", "Node") if !content.bound_to_nodes => {
+            let gate = "ServiceAccountTokenNodeBinding";
+            let message = format!("cannot bind token to a Node object as the {gate:?} feature-gate is disabled");
+            return Err(Status::bad_request(message));
+        }
         ("", "Node") => ("nodes", ""),
         (_, kind) => {
             let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
@@ -197,7 +210,7 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
                 )));
             }
             let node = spec.field(PodSpec::NODE_NAME).get();
-            if !node.is_empty() {
+            if !node.is_empty() && content.node_of_pod {
                 // The pod may name a node that does not exist.
                 let there = find("nodes", "", &node).and_then(|target| target.get().ok());
                 let uid = there.map(|node| node.encoded.uid().into()).unwrap_or_default();

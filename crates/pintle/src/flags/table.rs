@@ -14,7 +14,7 @@ use super::setting::Setting;
 use super::storage::STORAGE_FLAGS;
 use super::surface::SURFACE_FLAGS;
 use super::version::VERSION_FLAGS;
-use super::{reference, runtime_config, values};
+use super::{gate_effects, reference, runtime_config, values};
 use pintle_controllers::Controller;
 use std::fmt::Write;
 use std::time::Duration;
@@ -137,6 +137,7 @@ pub fn help() -> String {
     for name in reference::NOT_SUPPORTED {
         let _ = writeln!(text, "  --{name}\n          {}", reference::reason(name));
     }
+    text.push_str(&gate_effects::help());
     text.push_str(
         "\nOther flags:\n  -h, --help\n          Print this text.\n      --version\n          Print the version.\n",
     );
@@ -366,7 +367,12 @@ static OWN_FLAGS: &[Flag] = &[
         "APIs to turn on or off: group/version, group/version/resource, api/all, api/ga, api/beta, api/alpha.",
         runtime_config::read,
     ),
-    Flag::read("feature-gates", "GATE=true|false,...", "Feature gates to turn on or off.", feature_gates),
+    Flag::read(
+        "feature-gates",
+        "GATE=true|false,...",
+        "Feature gates to turn on or off. Those without effect are listed below.",
+        feature_gates,
+    ),
     Flag::new(
         "max-requests-inflight",
         |c| &mut c.settings.max_read_only_in_flight,

@@ -27,7 +27,7 @@ pub static VERSION_FLAGS: &[Flag] = &[
     Flag::read(
         "emulated-version",
         "VERSION",
-        "The release of Kubernetes whose APIs and feature gates are served, from 1.33 to 1.36. Default: 1.36.",
+        "The release of Kubernetes whose APIs and feature gates are served, from 1.31 to 1.36. Default: 1.36.",
         |c, value| {
             c.versions.emulated.extend(values::list(value).map(str::to_owned));
             Ok(())
@@ -36,7 +36,7 @@ pub static VERSION_FLAGS: &[Flag] = &[
     Flag::read(
         "min-compatibility-version",
         "VERSION",
-        "The oldest release of the servers that share the store, from 1.33 to the emulated one. It decides in which versions \
+        "The oldest release of the servers that share the store, from 1.31 to the emulated one. It decides in which versions \
          objects are stored, and what new CEL expressions may use. Default: the release before the emulated one.",
         |c, value| {
             c.versions.compatible.extend(values::list(value).map(str::to_owned));
@@ -187,19 +187,20 @@ mod tests {
             ("1.36", "1.36", (36, 36)),
             ("kube=1.35", "", (35, 34)),
             ("v1.34.0", "kube=v1.33", (34, 33)),
-            ("1.33", "", (33, 33)),
+            ("1.33", "", (33, 32)),
+            ("1.31", "", (31, 31)),
         ] {
             assert_eq!(effective(emulated, compatible), Ok(expected), "{emulated} {compatible}");
         }
         for (emulated, compatible, error) in [
-            ("1.37", "", "emulation version 1.37 is not between [1.33, 1.36.0]"),
+            ("1.37", "", "emulation version 1.37 is not between [1.31, 1.36.0]"),
             (
-                "1.32",
+                "1.30",
                 "",
-                "[emulation version 1.32 is not between [1.33, 1.36.0], \
-                 minCompatibilityVersion version 1.33 is not between [1.33, 1.32]]",
+                "[emulation version 1.30 is not between [1.31, 1.36.0], \
+                 minCompatibilityVersion version 1.31 is not between [1.31, 1.30]]",
             ),
-            ("1.35", "1.36", "minCompatibilityVersion version 1.36 is not between [1.33, 1.35]"),
+            ("1.35", "1.36", "minCompatibilityVersion version 1.36 is not between [1.31, 1.35]"),
             ("1.35.2", "", "patch version not allowed, got: kube=1.35.2"),
             ("wardle=1.2", "", "component not registered: wardle"),
             ("1.35,kube=1.34", "", "duplicate version flag, kube=1.35 and kube=1.34"),

@@ -101,3 +101,68 @@ fn lists_are_limited_at_version_0_without_a_watch_cache() {
         }
     }
 }
+
+/// The claims of a token, without a look at its signature.
+fn claims(token: &Value) -> Value {
+    let payload = token.as_str().and_then(|token| token.split('.').nth(1)).expect("a token");
+    serde_json::from_slice(&data_encoding::BASE64URL_NOPAD.decode(payload.as_bytes()).expect("base64")).expect("claims")
+}
+
+#[test]
+fn tokens_are_those_of_the_emulated_release() {
+    let installation = Installation::own();
+    let gates = ["JTI", "NodeBinding", "PodNodeInfo"].map(|gate| format!("ServiceAccountToken{gate}=false"));
+    let off = format!("--feature-gates={}", gates.join(","));
+    for (arguments, is_on) in [(vec![], true), (vec!["--emulated-version=1.31", &off], false)] {
+        let arguments: Vec<&str> = ["--storage=memory"].into_iter().chain(arguments).collect();
+        let process = installation.start_with(&arguments);
+        let mut client = process.endpoint().client();
+        let account = json!({"metadata": {"name": "builder"}});
+        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
+        let node = json!({"metadata": {"name": "n"}});
+        client.post("/api/v1/nodes", &node).expect("an answer").expect(201);
+        let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": "n", "serviceAccountName": "builder",
+            "containers": [{"name": "c", "image": "i"}]}});
+        client.post("/api/v1/namespaces/default/pods", &pod).expect("an answer").expect(201);
+        let mut ask = |kind: &str, name: &str| {
+            let bound = json!({"kind": kind, "apiVersion": "v1", "name": name});
+            let request = json!({"spec": {"audiences": [], "boundObjectRef": bound}});
+            client.post("/api/v1/namespaces/default/serviceaccounts/builder/token", &request).expect("an answer")
+        };
+        let claims = claims(&ask("Pod", "p").expect(201)["status"]["token"]);
+        assert_eq!(claims.get("jti").is_some(), is_on);
+        assert_eq!(claims["kubernetes.io"].get("node").is_some(), is_on);
+        assert_eq!(claims["kubernetes.io"]["pod"]["name"], "p");
+        let of_node = ask("Node", "n");
+        if is_on {
+            of_node.expect(201);
+        } else {
+            let why =
+                "cannot bind token to a Node object as the \"ServiceAccountTokenNodeBinding\" feature-gate is disabled";
+            assert_eq!(of_node.expect(400)["message"], why);
+        }
+    }
+}
+
+#[test]
+fn fields_that_the_emulated_release_lacks_are_dropped() {
+    let installation = Installation::own();
+    let gates = ["UserNamespacesSupport", "ProcMountType", "JobManagedBy", "MatchLabelKeysInPodTopologySpread"];
+    let off = format!("--feature-gates={}", gates.map(|gate| format!("{gate}=false")).join(","));
+    for (arguments, is_on) in [(vec![], true), (vec!["--emulated-version=1.33", &off], false)] {
+        let arguments: Vec<&str> = ["--storage=memory"].into_iter().chain(arguments).collect();
+        let process = installation.start_with(&arguments);
+        let mut client = process.endpoint().client();
+        let constraint = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"a": "b"}}, "matchLabelKeys": ["c"]});
+        let template = json!({"spec": {"restartPolicy": "Never", "hostUsers": false,
+            "topologySpreadConstraints": [constraint], "containers": [{"name": "c", "image": "i"}]}});
+        let job = json!({"metadata": {"name": "j"}, "spec": {"managedBy": "example.com/queue", "template": template}});
+        let created = client.post("/apis/batch/v1/namespaces/default/jobs", &job).expect("an answer").expect(201);
+        let (spec, pod) = (&created["spec"], &created["spec"]["template"]["spec"]);
+        let shown = |value: &Value| if is_on { Some(value.clone()) } else { None };
+        assert_eq!(spec.get("managedBy").cloned(), shown(&json!("example.com/queue")));
+        assert_eq!(pod.get("hostUsers").cloned(), shown(&json!(false)));
+        assert_eq!(pod["topologySpreadConstraints"][0].get("matchLabelKeys").cloned(), shown(&json!(["c"])));
+    }
+}

@@ -118,6 +118,8 @@ type Authorities = Arc<Vec<Authority>>;
 /// The CAs whose client certificates are trusted.
 pub struct ClientCa {
     authorities: RwLock<Authorities>,
+    /// Whether the user's uid in a certificate counts.
+    reads_uids: bool,
     /// The remaining validity of the certificates of requests.
     pub expirations: Histogram,
 }
@@ -125,7 +127,14 @@ pub struct ClientCa {
 impl ClientCa {
     /// Reads the authorities from PEM; there must be at least one.
     pub fn from_pem(pem: &[u8]) -> Result<ClientCa, ClientCaError> {
-        Ok(ClientCa { authorities: RwLock::new(authorities(pem)?), expirations: Histogram::new(&REMAINING) })
+        let authorities = RwLock::new(authorities(pem)?);
+        Ok(ClientCa { authorities, reads_uids: true, expirations: Histogram::new(&REMAINING) })
+    }
+
+    /// The same authorities; uids in certificates mean nothing, as in releases that do not know them.
+    #[must_use]
+    pub fn without_uids(self) -> ClientCa {
+        ClientCa { reads_uids: false, ..self }
     }
 
     /// Trusts the authorities of this PEM from now on, and no others. An error changes nothing.
@@ -148,11 +157,11 @@ impl ClientCa {
         let cached = request.cert_cache.and_then(|cache| cache.get(&authorities, now));
         let verified = cached.unwrap_or_else(|| {
             let outcome = match verify(&authorities, leaf, intermediates, now) {
-                Ok(()) => identity(leaf),
+                Ok(()) => identity(leaf, self.reads_uids),
                 Err(webpki::Error::UnsupportedCertVersion | webpki::Error::CaUsedAsEndEntity)
                     if direct::is_trusted(leaf, &authorities, now) =>
                 {
-                    identity(leaf)
+                    identity(leaf, self.reads_uids)
                 }
                 Err(error) => Err(AuthenticationError::refused(format!("x509: {error}"))),
             };
@@ -208,9 +217,12 @@ fn verify(
 }
 
 /// The identity that a verified certificate names.
-fn identity(leaf: &CertificateDer<'_>) -> Outcome {
+fn identity(leaf: &CertificateDer<'_>, reads_uids: bool) -> Outcome {
     let refused = AuthenticationError::refused;
-    let subject = certificate::subject(leaf).ok_or_else(|| refused("x509: malformed subject"))?;
+    let mut subject = certificate::subject(leaf).ok_or_else(|| refused("x509: malformed subject"))?;
+    if !reads_uids {
+        subject.uids.clear();
+    }
     if subject.uids.iter().any(String::is_empty) {
         return Err(refused("x509: empty user id"));
     }

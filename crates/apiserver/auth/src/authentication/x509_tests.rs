@@ -94,6 +94,10 @@ fn a_certificate_gives_name_groups_and_credential_id() {
     };
     assert_eq!(key, "authentication.kubernetes.io/credential-id");
     assert!(values[0].starts_with("X509SHA256=") && values[0].len() == 11 + 64);
+    let without = ClientCa::from_pem(ca.pem().as_bytes()).expect("CA").without_uids();
+    let user =
+        self::user(&with(vec![Arc::new(without)], true), &chain, None, b"", in_year(2026)).expect("authenticated");
+    assert_eq!((user.name.as_str(), user.uid.as_str()), ("alice", ""));
 }
 
 #[test]

@@ -92,7 +92,9 @@ impl Claims {
             }
         }
         claims.set_at(&["iss"], self.issuer.clone());
-        claims.set_at(&["jti"], self.id.clone());
+        if !self.id.is_empty() {
+            claims.set_at(&["jti"], self.id.clone());
+        }
         claims.set_at(&[PRIVATE], private);
         if let Some(time) = self.not_before {
             claims.set_at(&["nbf"], time);

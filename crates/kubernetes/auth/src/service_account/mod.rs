@@ -99,6 +99,39 @@ pub struct TokenConfig {
     pub extended_expiration_seconds: i64,
     /// The address of the keys in the discovery document, if not at this server.
     pub jwks_uri: Option<String>,
+    pub content: TokenContent,
+}
+
+/// What tokens say, and what of it counts: an earlier release that is emulated may know less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenContent {
+    /// They have an ID (`jti`), which the user's extra shows.
+    pub id: bool,
+    /// Those of pods name the pod's node.
+    pub node_of_pod: bool,
+    /// They can be bound to a node.
+    pub bound_to_nodes: bool,
+    /// Those that are bound to a node are valid, as long as the node is there.
+    pub valid_with_node: bool,
+}
+
+impl Default for TokenContent {
+    fn default() -> Self {
+        TokenContent { id: true, node_of_pod: true, bound_to_nodes: true, valid_with_node: true }
+    }
+}
+
+impl TokenContent {
+    /// The claims that count.
+    fn of(self, mut claims: Claims) -> Claims {
+        if !self.id {
+            claims.id = Str::default();
+        }
+        if !self.node_of_pod && claims.pod.is_some() {
+            claims.node = None;
+        }
+        claims
+    }
 }
 
 impl TokenConfig {
@@ -118,6 +151,7 @@ impl TokenConfig {
             extend_expiration: true,
             extended_expiration_seconds: EXTENDED_EXPIRATION_SECONDS,
             jwks_uri: None,
+            content: TokenContent::default(),
         }
     }
 }
@@ -325,7 +359,10 @@ impl ServiceAccountTokens {
         }
         match self.is_legacy(token) {
             true => LegacyClaims::from_value(&token.payload).map(TokenClaims::Legacy),
-            false => Claims::from_value(&token.payload).map(Box::new).map(TokenClaims::Bound),
+            false => {
+                let claims = Claims::from_value(&token.payload)?;
+                Ok(TokenClaims::Bound(Box::new(self.config.content.of(claims))))
+            }
         }
     }
 
@@ -364,6 +401,13 @@ impl ServiceAccountTokens {
         }
         // The node of a pod may be deleted before the pod is.
         let node = claims.node.as_ref().filter(|_| claims.pod.is_none());
+        if node.is_some() && !self.config.content.valid_with_node {
+            return Err(
+                "token is bound to a Node object but the \"ServiceAccountTokenNodeBindingValidation\" feature gate is \
+                        disabled"
+                    .to_owned(),
+            );
+        }
         let bound = [
             (BoundKind::Secret, "secret", claims.namespace.as_str(), claims.secret.as_ref()),
             (BoundKind::Pod, "pod", claims.namespace.as_str(), claims.pod.as_ref()),

@@ -97,6 +97,25 @@ fn a_token_authenticates_its_account() {
 }
 
 #[test]
+fn what_an_earlier_release_does_not_know_does_not_count() {
+    let mut config = TokenConfig::new("https://issuer", key());
+    config.content = TokenContent { id: false, node_of_pod: false, valid_with_node: false, ..TokenContent::default() };
+    let tokens = ServiceAccountTokens::new(config, Box::new(Objects));
+    let extra = |claims: Claims| {
+        let identity = authenticate(&tokens, &issued(&tokens, claims)).expect("valid").expect("its own");
+        identity.user.extra.iter().map(|(key, values)| format!("{key}={}", values[0])).collect::<Vec<_>>()
+    };
+    let of_pod = Claims { pod: Some(object("p")), node: Some(object("gone")), ..claims() };
+    let shown = ["authentication.kubernetes.io/pod-name=p", "authentication.kubernetes.io/pod-uid=p"];
+    assert_eq!(extra(of_pod), shown);
+    let of_node = issued(&tokens, Claims { node: Some(object("m")), ..claims() });
+    let refused = authenticate(&tokens, &of_node).map(|_| ()).map_err(|error| error.to_string());
+    let why =
+        "token is bound to a Node object but the \"ServiceAccountTokenNodeBindingValidation\" feature gate is disabled";
+    assert_eq!(refused, Err(why.to_owned()));
+}
+
+#[test]
 fn claims_that_do_not_hold_are_refused() {
     let other = |uid: &str, name: &str| Some(ObjectRef { name: name.into(), uid: uid.into() });
     let invalidated = "service account token has been invalidated";

@@ -266,7 +266,7 @@ pub struct PodSpec {
     pub os: Option<PodOS>,
     /// False runs the pod in a user namespace of its own, so that root inside is not root on the
     /// node. Absent or true shares the node's.
-    #[k8s(proto = 37, optional)]
+    #[k8s(proto = 37, optional, gate = "UserNamespacesSupport")]
     pub host_users: Option<bool>,
     /// Gates that hold back scheduling while any remains; they may be set only at creation and
     /// later only be removed.

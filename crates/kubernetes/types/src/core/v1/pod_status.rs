@@ -58,7 +58,12 @@ pub struct PodCondition {
     #[k8s(proto = 1, always)]
     pub r#type: PodConditionType,
     /// Generation of the pod on which the observation is based.
-    #[k8s(proto = 7, optional, message(invalid = "must be a non-negative integer")(minimum = 0))]
+    #[k8s(
+        proto = 7,
+        optional,
+        gate = "PodObservedGenerationTracking",
+        message(invalid = "must be a non-negative integer")(minimum = 0)
+    )]
     pub observed_generation: i64,
     /// Whether the condition holds: True, False or Unknown.
     #[k8s(proto = 2, always)]
@@ -144,7 +149,12 @@ pub struct HostIP {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodStatus {
     /// Generation of the pod this status was worked out for.
-    #[k8s(proto = 17, optional, message(invalid = "must be a non-negative integer")(minimum = 0))]
+    #[k8s(
+        proto = 17,
+        optional,
+        gate = "PodObservedGenerationTracking",
+        message(invalid = "must be a non-negative integer")(minimum = 0)
+    )]
     pub observed_generation: i64,
     /// Rough stage of the pod's life: "Pending", "Running", "Succeeded", "Failed" or "Unknown".
     #[k8s(proto = 1, optional)]

@@ -142,6 +142,7 @@ pub struct ProbeHandler {
     #[k8s(
         proto = 4,
         optional,
+        gate = "PodLifecycleSleepAction",
         when_set(exec)(forbidden = "may not specify more than 1 handler type"),
         when_set(http_get)(forbidden = "may not specify more than 1 handler type"),
         when_set(tcp_socket)(forbidden = "may not specify more than 1 handler type")

@@ -401,6 +401,7 @@ pub struct TopologySpreadConstraint {
         proto = 8,
         optional,
         list_type = atomic,
+        gate = "MatchLabelKeysInPodTopologySpread",
         when_unset(label_selector)(forbidden = "must not be specified when labelSelector is not set"),
         each_val(format = "k8s-label-key")
     )]

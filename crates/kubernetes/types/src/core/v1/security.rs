@@ -222,7 +222,7 @@ pub struct SecurityContext {
     pub allow_privilege_escalation: Option<bool>,
     /// How /proc is mounted: "Default" hides some paths, "Unmasked" shows all and needs hostUsers
     /// to be false. Not for Windows.
-    #[k8s(proto = 9, optional, enum)]
+    #[k8s(proto = 9, optional, enum, gate = "ProcMountType")]
     pub proc_mount: Option<ProcMountType>,
     /// System call filter of the container; absent uses the pod's. Not for Windows.
     #[k8s(proto = 11, optional)]

@@ -133,7 +133,7 @@ pub struct VolumeSource {
     #[k8s(proto = 29, optional)]
     pub ephemeral: Option<EphemeralVolumeSource>,
     /// Mounts the contents of a container image or other OCI artifact into the pod, read-only.
-    #[k8s(proto = 30, optional)]
+    #[k8s(proto = 30, optional, gate = "ImageVolume")]
     pub image: Option<ImageVolumeSource>,
 }
 
