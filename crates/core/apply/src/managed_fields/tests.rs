@@ -140,9 +140,6 @@ fn managers_of_a_version_that_is_out_of_reach_keep_what_they_own() {
         managed.entries().iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(owned(&managed), [r#"two {"f:data":{".":{},"f:a":{},"f:b":{}}}"#, r#"one {"f:data":{"f:a":{}}}"#]);
-    // An apply cannot tell conflicts.
-    let applied = write("v1", "three").apply(&new, &new, &Value::map(), managed, true);
-    assert!(matches!(applied, Err(Error::Unconvertible)), "{applied:?}");
 }
 
 #[test]
