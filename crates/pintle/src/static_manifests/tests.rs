@@ -96,8 +96,10 @@ fn objects_of_all_files_are_complete_and_in_the_order_of_their_names() {
 fn invalid_files_are_named_with_the_reason() {
     let a = "a.static.k8s.io";
     let file = |why: &str| format!("error loading DIR/f.yaml: {why}");
-    let service = webhook(a, "service: {namespace: n, name: s}");
-    let nested = (0..9).fold("{}".to_owned(), |inner, _| format!("{{apiVersion: v1, kind: List, items: [{inner}]}}"));
+    let service = webhook(a, "service: {namespace: ns, name: s}");
+    let nested = (0..9).fold("{}".to_owned(), |inner, _| {
+        format!("{{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [{inner}]}}")
+    });
     for (contents, text, expected) in [
         (&VALIDATING_POLICIES, policy("a", ""), file("\"a\" in file \"DIR/f.yaml\" must have a name ending with \".static.k8s.io\"")),
         (
