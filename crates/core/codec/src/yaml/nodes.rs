@@ -24,7 +24,7 @@ pub(super) enum Kind {
     Scalar {
         text: Str,
         tag: Tag,
-        /// Without quotes or tag.
+        /// Whether the text decides about the type: it has neither quotes nor a tag, or the tag `!`.
         is_implicit: bool,
     },
     Sequence(Vec<NodeId>),
