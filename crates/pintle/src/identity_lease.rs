@@ -198,7 +198,7 @@ impl IdentityLease {
     /// One renewal, and what is due with it. A failure is retried at the next one.
     async fn renew(&self, number: u32, kept: &mut Kept) {
         let is_shared = self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease;
-        if is_shared || number % RENEWALS_BETWEEN_WRITES == 0 || !self.has_identity() {
+        if is_shared || number.is_multiple_of(RENEWALS_BETWEEN_WRITES) || !self.has_identity() {
             let _ = self.announce().await;
         }
         let authorities = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
@@ -213,10 +213,10 @@ impl IdentityLease {
         }
         kept.tracking.look(&self.registry, &settings).await;
         kept.repairs.addresses().await;
-        if number % RENEWALS_BETWEEN_REPAIRS == 0 {
+        if number.is_multiple_of(RENEWALS_BETWEEN_REPAIRS) {
             self.repair_ports(&mut kept.repairs).await;
         }
-        if number % RENEWALS_BETWEEN_WRITES == 0 {
+        if number.is_multiple_of(RENEWALS_BETWEEN_WRITES) {
             // They may have been changed or deleted.
             let _ = self.report_storage_versions().await;
         }
