@@ -16,7 +16,6 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
-use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{Catalog, Document, PublishedPath, ServerDescription, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
@@ -513,9 +512,11 @@ fn openapi_v2(api: &Api, request: &Request) -> Result<ApiResponse> {
         return Ok(none_acceptable());
     };
     let all = api.documents.with_aggregated(api);
-    let (key, make): (_, fn(&Catalog, &[Arc<OpenApiPart>]) -> Vec<u8>) =
-        if is_protobuf { ("v2.pb", openapi::v2::protobuf) } else { ("v2", openapi::v2::json) };
-    let made = all.documents().get_or_make(key, || Some(make(&all.own_catalog(), &all.openapi_v2(api))));
+    let make = || {
+        let (catalog, parts) = (all.own_catalog(), all.openapi_v2(api));
+        Some(if is_protobuf { openapi::v2::protobuf(&catalog, &parts) } else { openapi::v2::json(&catalog, &parts) })
+    };
+    let made = all.documents().get_or_make(if is_protobuf { "v2.pb" } else { "v2" }, make);
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
     let mut answer = file(request, bytes.into(), content_type, &tag);
     answer.headers.push(("vary", "Accept".into()));

@@ -14,7 +14,7 @@ use pintle_cache::Object;
 use pintle_codec::{cbor, json, protobuf, yaml};
 use pintle_compute::give_way;
 use pintle_meta::meta::v1::{ListMeta, PartialObjectMetadata, PartialObjectMetadataList, Table, TableRow};
-use pintle_registry::{Items, Page, Payload, Registry, Result, Selection, Target};
+use pintle_registry::{Items, Page, Payload, Registry, Result, Selection, Status, Target};
 use pintle_resource::Now;
 use pintle_schema::{ApiType, Map, Struct, Value, value};
 use std::sync::Arc;

@@ -26,6 +26,7 @@ use pintle_groups::CLEANUP_FINALIZER;
 use pintle_schema::{Time, Value};
 use pintle_types::meta::v1::ConditionStatus;
 use std::sync::Arc;
+use std::time::Duration;
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
