@@ -164,7 +164,7 @@ async fn pass_on(kind: KindId, event: &Event, observers: &[Arc<dyn Observer>], s
     slices.step().await;
 }
 
-/// Passes on changes; returns the revision of the last one, by store.
+/// Passes on changes, each when everything up to its revision is published; returns the revision of the last one, by store.
 async fn show(
     world: &ResourceIndex,
     cursors: &mut [(KindId, Watcher)],
@@ -178,6 +178,10 @@ async fn show(
         let store = cursor.progress().number();
         loop {
             let events = cursor.take(EVENTS_AT_A_TIME)?;
+            if let Some(last) = events.last() {
+                // Who counts at the current revision must count what has changed.
+                cursor.progress().reached(last.revision).await;
+            }
             for event in &events {
                 pass_on(*id, event, observers, &mut slices).await;
             }
