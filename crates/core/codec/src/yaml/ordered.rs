@@ -97,6 +97,10 @@ fn number(literal: &str) -> Node<'_> {
 
 /// The entries in the order of their keys. Of equal keys the last counts.
 fn sorted(entries: Vec<Entry<'_>>) -> Vec<Entry<'_>> {
+    // Most maps are stored in this order.
+    if entries.is_sorted_by(|(a, _), (b, _)| natural(a, b).is_lt()) {
+        return entries;
+    }
     let mut order: Vec<usize> = (0..entries.len()).collect();
     go_sort::sort(&mut order, |a, b| match (entries.get(a), entries.get(b)) {
         (Some((a, _)), Some((b, _))) => natural(a, b).is_lt(),

@@ -160,10 +160,12 @@ fn is_zone(text: &str) -> bool {
 /// quotes.
 pub(super) fn is_base_60(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if !text.starts_with(|char: char| char.is_ascii_digit()) {
+        return false;
+    }
     let mut parts = text.split(':');
-    let first = parts.next().unwrap_or("");
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
-    if !first.starts_with(|char: char| char.is_ascii_digit()) || !is_number(first) {
+    if !parts.next().is_some_and(is_number) {
         return false;
     }
     let mut parts = parts.peekable();
