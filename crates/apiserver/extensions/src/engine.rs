@@ -202,6 +202,7 @@ impl CustomSchema {
     pub fn reread(&self, object: &mut Value) {
         self.drop_nulls(object);
         self.complete(object);
+        object::settle_zeros(object);
     }
 
     fn drop_nulls(&self, object: &mut Value) {
@@ -229,7 +230,6 @@ impl CustomSchema {
         let Value::Map(map) = object else { return };
         for (_, value) in map.iter_mut().filter(|(name, _)| *name != "metadata") {
             value.sort_keys();
-            object::settle_zeros(value);
         }
         // Type and metadata come first, in kube-apiserver's order of names.
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
@@ -458,6 +458,8 @@ mod tests {
     fn negative_zeros_are_read_as_zeros() {
         let mut object = value!({"spec": {"size": (-0.0), "name": "a"}});
         engine().complete(&mut object);
+        assert_eq!(pintle_codec::json::to_string(&object), r#"{"spec":{"name":"a","size":-0}}"#, "rules see it");
+        engine().reread(&mut object);
         assert_eq!(pintle_codec::json::to_string(&object), r#"{"spec":{"name":"a","size":0}}"#);
     }
 

@@ -265,9 +265,10 @@ fn is_equal(a: &Value, b: &Value) -> bool {
 }
 
 /// A canonical object of the storage version as it will be read after being stored, if that differs: with defaults, and for a custom
-/// kind without the nulls that a schema does not allow. An applied configuration may leave some where anything is allowed.
+/// kind without the nulls that a schema does not allow (an applied configuration may leave some where anything is allowed), and without
+/// negative zeros.
 pub(crate) fn read_back(target: &Target, object: &Value) -> Option<Value> {
-    let Some(custom) = target.stored.hub.custom.as_ref().filter(|_| has_null(object)) else {
+    let Some(custom) = target.stored.hub.custom.as_ref().filter(|_| may_be_read_otherwise(object)) else {
         return target.resource.completed(object);
     };
     let mut read = object.clone();
@@ -276,11 +277,13 @@ pub(crate) fn read_back(target: &Target, object: &Value) -> Option<Value> {
     (read != *object).then_some(read)
 }
 
-fn has_null(value: &Value) -> bool {
+/// Whether a value has a null, which may mean absence, or a negative zero, whose text is an integer.
+fn may_be_read_otherwise(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Map(map) => map.values().any(has_null),
-        Value::List(items) => items.iter().any(has_null),
+        Value::Float(number) => *number == 0.0 && number.is_sign_negative(),
+        Value::Map(map) => map.values().any(may_be_read_otherwise),
+        Value::List(items) => items.iter().any(may_be_read_otherwise),
         _ => false,
     }
 }
