@@ -27,6 +27,11 @@ const LAST_RETRY: Duration = Duration::from_secs(2);
 /// use it.
 const IN_ENDING_NAMESPACE: Duration = Duration::from_secs(10);
 
+/// With several stores a quota is charged in one before its object is in another, and a count between the two would take the charge back.
+/// A count stands if it is the same after this time, in which the quota was not charged again. An object that takes longer to get there is
+/// missed until the next count, as in kube-apiserver.
+const CHARGE_TO_OBJECT: Duration = Duration::from_secs(1);
+
 pub struct Quotas {
     world: Arc<ResourceIndex>,
     quotas: KindId,
@@ -176,6 +181,14 @@ impl Reconciler for Quotas {
             Ok(None) => return Outcome::After(RECOUNT),
             Err(status) => return retry(&status),
         };
+        if self.world.has_several_stores() {
+            tokio::time::sleep(CHARGE_TO_OBJECT).await;
+            match self.status(&quota).await {
+                Ok(Some(again)) if same_amounts(&again.used, &wanted.used) => {}
+                Ok(_) => return Outcome::RetryWithin(LAST_RETRY),
+                Err(status) => return retry(&status),
+            }
+        }
         let requests = Requests { world: &self.world, who: Who::Account("resourcequota-controller") };
         let target = kind.at(&stored);
         let counted = metadata::text(&quota, "resourceVersion");
