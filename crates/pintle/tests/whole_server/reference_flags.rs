@@ -49,7 +49,7 @@ fn disabling_the_watch_cache_is_warned_of() {
     let process = installation.start_with(&flags);
     process.endpoint().client().get("/api/v1/pods").expect("an answer").expect(200);
     let said = process.errors();
-    assert!(said.contains("--watch-cache=false has no effect"), "{said}");
+    assert!(said.contains("--watch-cache=false: lists at resourceVersion=0 are limited"), "{said}");
 }
 
 /// The addresses of the `kubernetes` service's endpoints.

@@ -226,6 +226,11 @@ fn parameters_of_policies_need_the_right_to_read_them() {
     }
 }
 
+/// A certificate request (PKCS #10) that is signed by its key.
+const REQUEST: &str = "MIG5MGICAQAwADBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJAvUrSVnehRPfedYm1wkJuLe8eJXynUTaKPwj1V6l\
+                       4/hn9PON/d9fydP9FPVJiru9tqqYpgBDCeOVqs72CeOxmgADAKBggqhkjOPQQDAgNHADBEAiBab1/jr47X8wbXJScK\
+                       OMIAxhOhr5RnLkuO4QbZJbi7sAIgEY8t2CcUB36Z/0lKDWwqQd0kk6KpPLUTKEo9SfXEpJo=";
+
 #[test]
 fn answers_to_requests_of_pods_need_the_right_to_sign() {
     let installation = Installation::new();
@@ -238,7 +243,7 @@ fn answers_to_requests_of_pods_need_the_right_to_sign() {
     let requests = "/apis/certificates.k8s.io/v1beta1/namespaces/default/podcertificaterequests";
     let spec = json!({"signerName": "example.com/signer", "podName": "p", "podUID": "1", "serviceAccountName": "s",
         "serviceAccountUID": "2", "nodeName": "n", "nodeUID": "3", "maxExpirationSeconds": 86400,
-        "stubPKCS10Request": "YQ=="});
+        "stubPKCS10Request": REQUEST});
     admin.post(requests, &json!({"metadata": {"name": "r"}, "spec": spec})).expect("an answer").expect(201);
     let rule = json!({"apiGroups": ["certificates.k8s.io"], "resources": ["podcertificaterequests/status"], "verbs": ["patch"]});
     grant(&mut admin, "status", rule);

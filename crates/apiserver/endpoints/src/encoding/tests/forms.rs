@@ -258,17 +258,13 @@ fn lists_that_cannot_be_finished_are_broken_off() {
         block_on(encoder.list(page))
     };
     put_broken(&mut objects, 99);
-    for format in [Format::Yaml, Format::Cbor] {
-        let Ok(Body::Chunks(pieces, _)) = list(&objects, format) else { panic!("the first objects are good") };
-        let pieces: Vec<_> = block_on(futures_util::StreamExt::collect(pieces));
-        let (last, good) = pieces.split_last().expect("pieces");
-        assert!(last.is_err() && good.len() > 1 && good.iter().all(|piece| piece.is_ok()), "{format:?}");
-    }
+    let Ok(Body::Chunks(pieces, _)) = list(&objects, Format::Cbor) else { panic!("the first objects are good") };
+    let pieces: Vec<_> = block_on(futures_util::StreamExt::collect(pieces));
+    let (last, good) = pieces.split_last().expect("pieces");
+    assert!(last.is_err() && good.len() > 1 && good.iter().all(|piece| piece.is_ok()));
     // Where the length comes first, all objects are encoded before.
     assert_eq!(list(&objects, Format::Protobuf).err().map(|status| status.code), Some(500));
     objects.truncate(1);
     put_broken(&mut objects, 0);
-    for format in [Format::Yaml, Format::Cbor] {
-        assert_eq!(list(&objects, format).err().map(|status| status.code), Some(500), "{format:?}");
-    }
+    assert_eq!(list(&objects, Format::Cbor).err().map(|status| status.code), Some(500));
 }

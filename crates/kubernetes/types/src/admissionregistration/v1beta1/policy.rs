@@ -85,7 +85,7 @@ pub struct ValidatingAdmissionPolicySpec {
         published = optional,
         list_type = atomic,
         when_unset(validations)(required = "validations or auditAnnotations must contain at least one item"),
-        last(distinct(key))
+        last(distinct_with_absent(key))
     )]
     pub audit_annotations: Vec<AuditAnnotation>,
     /// Extra CEL conditions a request must meet before it is validated; up to 64.
