@@ -6,6 +6,10 @@ pub const JSON_DEPTH: usize = 10_000;
 /// The depth of a tree. Trees are built, walked and dropped recursively, on stacks of 2 MiB.
 pub const TREE_DEPTH: usize = 500;
 
+/// Columns of indentation in YAML and indented JSON. What is deeper goes on in its line: one million bytes of small values in 480 levels were
+/// 480 MB of spaces. Objects that people write have fewer than these 64 levels.
+pub const MAX_INDENT: usize = 128;
+
 /// The nesting depth of protobuf messages, which are decoded recursively too.
 pub const PROTOBUF_DEPTH: usize = 500;
 

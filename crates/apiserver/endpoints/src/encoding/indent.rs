@@ -1,7 +1,8 @@
-//! Indented JSON, as Go's `Indent` writes it. Guarantees that text may come in any pieces, and that no more than its nesting depth is
-//! kept between them. Must only be given compact JSON.
+//! Indented JSON, as Go's `Indent` writes it down to a depth; what is deeper goes on in its line. Guarantees that text may come in any
+//! pieces, and that no more than its nesting depth is kept between them. Must only be given compact JSON.
 
 use memchr::memchr2;
+use pintle_codec::limits::MAX_INDENT;
 
 /// JSON with two spaces of indentation.
 pub fn indent(json: &[u8]) -> Vec<u8> {
@@ -92,8 +93,11 @@ impl Indenter {
     }
 
     fn new_line(&self, out: &mut Vec<u8>) {
-        out.push(b'\n');
         let mut spaces = self.depth * 2;
+        if spaces > MAX_INDENT {
+            return;
+        }
+        out.push(b'\n');
         while spaces > 0 {
             let some = spaces.min(SPACES.len());
             out.extend_from_slice(&SPACES[..some]);
@@ -116,6 +120,15 @@ mod tests {
         let deep = [vec![b'['; 40], vec![b'1'], vec![b']'; 40]].concat();
         let indented = String::from_utf8(indent(&deep)).expect("text");
         assert!(indented.contains(&format!("\n{}1\n", " ".repeat(80))));
+    }
+
+    #[test]
+    fn what_is_deep_is_not_indented() {
+        let deep = [vec![b'['; 480], b"1,".repeat(100_000), vec![b'1'], vec![b']'; 480]].concat();
+        let indented = indent(&deep);
+        assert!(indented.len() < 2 * deep.len(), "{} bytes of {}", indented.len(), deep.len());
+        let compact: Vec<u8> = indented.into_iter().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        assert_eq!(compact, deep);
     }
 
     #[test]

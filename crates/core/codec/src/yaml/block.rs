@@ -1,9 +1,10 @@
 //! The YAML encoder: block style, as kube-apiserver writes it.
 //! Guarantees that everything is written once, in order; the cost of a scalar does not depend on what it is in, apart from its
-//! indentation.
+//! indentation, which is bounded: deeper collections are in flow style.
 
 use super::ordered::{Entry, Node};
-use super::text::{is_simple_key, put_key, put_value};
+use super::text::{is_simple_key, put_key, put_quoted, put_value};
+use crate::limits::MAX_INDENT;
 
 /// Spaces by which the content of a mapping is indented.
 const INDENT: usize = 2;
@@ -42,11 +43,11 @@ pub(super) fn items(items: &[Node<'_>], indent: usize, mut has_begun: bool, out:
 /// Appends the value behind a key that ends at a column.
 fn put_entry(value: &Node<'_>, indent: usize, column: usize, out: &mut Vec<u8>) {
     match value {
-        Node::Map(map) if !map.is_empty() => {
+        Node::Map(map) if !map.is_empty() && indent < MAX_INDENT => {
             out.push(b'\n');
             entries(map, indent + INDENT, false, out);
         }
-        Node::List(list) if !list.is_empty() => {
+        Node::List(list) if !list.is_empty() && indent < MAX_INDENT => {
             out.push(b'\n');
             items(list, indent, false, out);
         }
@@ -61,22 +62,54 @@ fn put_entry(value: &Node<'_>, indent: usize, column: usize, out: &mut Vec<u8>) 
 fn put_item(item: &Node<'_>, indent: usize, out: &mut Vec<u8>) {
     out.push(b' ');
     match item {
-        Node::Map(map) if !map.is_empty() => entries(map, indent + INDENT, true, out),
-        Node::List(list) if !list.is_empty() => items(list, indent + INDENT, true, out),
+        Node::Map(map) if !map.is_empty() && indent < MAX_INDENT => entries(map, indent + INDENT, true, out),
+        Node::List(list) if !list.is_empty() && indent < MAX_INDENT => items(list, indent + INDENT, true, out),
         item => put_scalar(item, indent, indent + INDENT, out),
     }
 }
 
-/// Appends a scalar or an empty collection, and the end of the line.
+/// Appends a scalar, or a collection in flow style, and the end of the line.
 pub(super) fn put_scalar(value: &Node<'_>, indent: usize, column: usize, out: &mut Vec<u8>) {
-    let text = match value {
-        Node::Plain(text) => text.as_ref(),
-        Node::Map(_) => "{}",
-        Node::List(_) => "[]",
-        Node::Text(text) => return put_value(text, indent, column, out),
-    };
-    out.extend_from_slice(text.as_bytes());
+    if let Node::Text(text) = value {
+        return put_value(text, indent, column, out);
+    }
+    put_flow(value, out);
     out.push(b'\n');
+}
+
+/// Appends a value on the line that has begun.
+fn put_flow(value: &Node<'_>, out: &mut Vec<u8>) {
+    match value {
+        Node::Plain(text) => out.extend_from_slice(text.as_bytes()),
+        Node::Text(text) => put_quoted(text, out),
+        Node::List(items) => {
+            out.push(b'[');
+            for (at, item) in items.iter().enumerate() {
+                separate(at, out);
+                put_flow(item, out);
+            }
+            out.push(b']');
+        }
+        Node::Map(entries) => {
+            out.push(b'{');
+            for (at, (key, value)) in entries.iter().enumerate() {
+                separate(at, out);
+                if !is_simple_key(key) {
+                    out.extend_from_slice(b"? ");
+                }
+                put_quoted(key, out);
+                out.extend_from_slice(b": ");
+                put_flow(value, out);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+fn separate(at: usize, out: &mut Vec<u8>) {
+    if at > 0 {
+        out.extend_from_slice(b", ");
+    }
 }
 
 fn spaces(count: usize, out: &mut Vec<u8>) {
@@ -290,5 +323,28 @@ mod tests {
             let value = deep(depth);
             assert_eq!(String::from_utf8_lossy(&document(&value)), emitted(&value), "{depth}");
         }
+    }
+
+    #[test]
+    fn what_is_deep_is_on_one_line_and_means_the_same() {
+        let keys = ["a", "\u{85} b", "yes", "k".repeat(200).as_str(), "a\nb"]
+            .map(|key| (Str::from(key), Value::from("é: {x},\u{7f}")));
+        let entries: Map = keys.into_iter().collect();
+        let innermost = Value::List(
+            [Value::Map(entries), Value::Null, Value::Float(1.5), Value::List(Vec::new())]
+                .into_iter()
+                .cycle()
+                .take(8000)
+                .collect(),
+        );
+        let compact = crate::json::to_string(&innermost).len();
+        let deep = (0..470).fold(innermost, |value, at| match at % 3 {
+            0 => Value::List(vec![value]),
+            _ => Value::Map([(Str::from("k"), value)].into_iter().collect()),
+        });
+        let written = document(&deep);
+        assert!(written.len() < 3 * compact, "{} bytes of {compact}", written.len());
+        let read = super::super::parse(&written, crate::Strictness::Collect).expect("what was written");
+        assert_eq!(read.value, settled(deep));
     }
 }

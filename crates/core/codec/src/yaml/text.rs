@@ -50,6 +50,11 @@ pub(super) fn put_value(text: &str, indent: usize, column: usize, out: &mut Vec<
     }
 }
 
+/// Appends a text in double quotes, on the line that has begun.
+pub(super) fn put_quoted(text: &str, out: &mut Vec<u8>) {
+    Writer { out, column: 0, indent: 0, may_break: false }.double_quoted(text);
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Plain,
