@@ -12,15 +12,16 @@ pub struct Block<'a> {
     pub data: Vec<u8>,
 }
 
-/// The blocks of a text. Text between them, and blocks without a valid frame, are skipped.
+/// The blocks of a text. Text between them, and blocks without a valid frame, are skipped. As in Go's decoder a block ends at the first
+/// `END` and begins at the last `BEGIN` before it, so that each character is looked at twice, whatever the text is.
 pub fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     let mut rest = text;
-    while let Some((_, begun)) = rest.split_once("-----BEGIN ") {
-        rest = begun;
-        let Some((kind, body)) = begun.split_once("-----") else { break };
-        let end = format!("-----END {kind}-----");
-        let Some((body, after)) = body.split_once(&end) else { continue };
+    while let Some((before, end)) = rest.split_once("-----END ") {
+        rest = end;
+        let Some((end_kind, after)) = end.split_once("-----") else { break };
+        let begun = before.rsplit_once("-----BEGIN ").and_then(|(_, begun)| begun.split_once("-----"));
+        let Some((kind, body)) = begun.filter(|(kind, _)| *kind == end_kind) else { continue };
         let (headers, lines): (Vec<&str>, Vec<&str>) =
             body.lines().map(str::trim).filter(|line| !line.is_empty()).partition(|line| line.contains(':'));
         let Ok(data) = base64::decode(&lines.concat()) else { continue };
@@ -60,5 +61,19 @@ mod tests {
         );
         assert!(found.iter().all(|block| is_sequence(&block.data)));
         assert!(blocks("hello").is_empty() && !is_sequence(b"hello"));
+    }
+
+    #[test]
+    fn each_character_is_looked_at_twice() {
+        // Looking for the end of each beginning would take hours.
+        let begins = "-----BEGIN A-----\n".repeat(200_000);
+        assert!(blocks(&begins).is_empty());
+        let ends = "-----END A-----\n".repeat(200_000);
+        let text = format!("{ends}{begins}MAA=\n{ends}");
+        let found = blocks(&text);
+        assert_eq!(found.iter().map(|block| (block.kind, &*block.data)).collect::<Vec<_>>(), [("A", &[0x30, 0][..])]);
+        assert!(blocks(&format!("{begins}!\n{ends}")).is_empty());
+        let cut = "-----BEGIN A-----\nMAA=\n-----END A\n-----BEGIN B-----\nMAA=\n-----END B-----\n-----BEGIN C-----\n-----END D-----\n";
+        assert_eq!(blocks(cut).iter().map(|block| block.kind).collect::<Vec<_>>(), ["B"]);
     }
 }
