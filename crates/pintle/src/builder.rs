@@ -6,6 +6,10 @@
 
 use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
 use crate::first_writes::FirstWrites;
+use crate::hooks::{
+    BOOTSTRAP_ROLES, ENCRYPTION_RELOAD, FLOW_CONTROL_HOOKS, LEADER_ELECTION, OWN_CERTIFICATE, POST_START,
+    PROXY_CERTIFICATE_RELOAD, STORAGE_VERSIONS,
+};
 use crate::identity_lease::{self, EndpointReconciler, IdentityLease};
 use crate::own_thread::OwnThread;
 use crate::static_manifests::ManifestPlugins;
@@ -524,64 +528,8 @@ const KEY_SET: PublishedPath = PublishedPath {
 /// The timeout for removing the server from the endpoints.
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
-/// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts, since its work
-/// was done before (all stored objects are read) or this server has no such work, but for first writes that are left.
-pub(crate) const POST_START: [&str; 34] = [
-    "poststarthook/start-apiserver-admission-initializer",
-    ENCRYPTION_RELOAD,
-    "poststarthook/generic-apiserver-start-informers",
-    "poststarthook/priority-and-fairness-config-consumer",
-    "poststarthook/priority-and-fairness-filter",
-    "poststarthook/storage-object-count-tracker-hook",
-    "poststarthook/start-apiextensions-informers",
-    "poststarthook/start-apiextensions-controllers",
-    "poststarthook/crd-informer-synced",
-    "poststarthook/start-system-namespaces-controller",
-    "poststarthook/peer-endpoint-reconciler-controller",
-    "poststarthook/start-cluster-authentication-info-controller",
-    "poststarthook/start-kube-apiserver-identity-lease-controller",
-    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
-    "poststarthook/storage-readiness",
-    LEADER_ELECTION,
-    "poststarthook/start-legacy-token-tracking-controller",
-    "poststarthook/start-service-ip-repair-controllers",
-    BOOTSTRAP_ROLES,
-    "poststarthook/scheduling/bootstrap-system-priority-classes",
-    "poststarthook/priority-and-fairness-config-producer",
-    "poststarthook/bootstrap-controller",
-    "poststarthook/start-kubernetes-service-cidr-controller",
-    PROXY_CERTIFICATE_RELOAD,
-    "poststarthook/start-kube-aggregator-informers",
-    "poststarthook/apiservice-status-local-available-controller",
-    "poststarthook/apiservice-status-remote-available-controller",
-    "poststarthook/apiservice-registration-controller",
-    "poststarthook/apiservice-discovery-controller",
-    "poststarthook/kube-apiserver-autoregistration",
-    "autoregister-completion",
-    STORAGE_VERSIONS,
-    "poststarthook/apiservice-openapi-controller",
-    "poststarthook/apiservice-openapiv3-controller",
-];
-
-/// Reported unless priority and fairness is off.
-const FLOW_CONTROL_HOOKS: [&str; 2] =
-    ["poststarthook/priority-and-fairness-config-consumer", "poststarthook/priority-and-fairness-filter"];
-/// Reported if the encryption configuration is reloaded.
-pub const ENCRYPTION_RELOAD: &str = "poststarthook/start-encryption-provider-config-automatic-reload";
-/// Reported if a client certificate for extension servers is configured.
-pub const PROXY_CERTIFICATE_RELOAD: &str = "poststarthook/aggregator-reload-proxy-client-cert";
 /// The gates of requests that other servers over the same store answer.
 const PEER_GATES: [&str; 2] = ["UnknownVersionInteroperabilityProxy", "APIServerIdentity"];
-/// Reported if leaders of components are elected.
-const LEADER_ELECTION: &str = "poststarthook/start-kube-apiserver-coordinated-leader-election-controller";
-/// Reported if servers report the versions that they store.
-pub(crate) const STORAGE_VERSIONS: &str = "poststarthook/built-in-resources-storage-version-updater";
-/// Reported if the RBAC mode is enabled.
-const BOOTSTRAP_ROLES: &str = "poststarthook/rbac/bootstrap-roles";
-
-/// The health check of the self-signed serving certificate.
-const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
-
 /// A running server.
 pub struct Server {
     address: SocketAddr,

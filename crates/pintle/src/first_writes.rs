@@ -3,7 +3,8 @@
 //! names it. Must never bypass admission.
 
 use crate::bootstrap;
-use crate::builder::{STORAGE_VERSIONS, StartError};
+use crate::builder::StartError;
+use crate::hooks::STORAGE_VERSIONS;
 use crate::identity_lease::IdentityLease;
 use futures_util::future::{FutureExt, join_all};
 use futures_util::{StreamExt, stream};

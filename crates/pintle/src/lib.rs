@@ -17,6 +17,7 @@ mod config_file;
 pub mod external_signer;
 mod first_writes;
 mod flow_control;
+mod hooks;
 mod identity_lease;
 mod node_objects;
 mod own_thread;
@@ -37,8 +38,9 @@ const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
 pub use builder::{
     AdmissionOptions, AdvertisedServer, AggregationOptions, AuthenticationOptions, AuthorizationOptions, Builder,
-    ENCRYPTION_RELOAD, HealthOptions, PROXY_CERTIFICATE_RELOAD, Server, ServiceNetwork, StartError,
+    HealthOptions, Server, ServiceNetwork, StartError,
 };
+pub use hooks::{ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD};
 pub use identity_lease::EndpointReconciler;
 pub use pintle_aggregation::PeerSettings;
 pub use pintle_kubernetes_auth::Mode;

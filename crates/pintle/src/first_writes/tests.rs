@@ -1,7 +1,7 @@
 //! The first writes of servers in this process. Guarantees that every check that first writes set is one of the server's.
 
 use super::*;
-use crate::builder::POST_START;
+use crate::hooks::POST_START;
 use crate::test_server::TestServer;
 use pintle_schema::Time;
 

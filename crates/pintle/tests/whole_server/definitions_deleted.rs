@@ -106,7 +106,7 @@ fn a_definition_that_others_hold_is_seen_to_be_terminating() {
     refused.expect(403);
     let ended = until(&mut client, DEFINITION, |_, shown| terminating(shown)["status"] == "False");
     assert_eq!(terminating(&ended)["reason"], "InstanceDeletionCompleted");
-    // Clients had the time to see that it was terminating: a second, in which times are told.
+    // Clients had the time to see that it was terminating: a second, the unit of these times.
     let [ended_at, deleted_at] = [&terminating(&ended)["lastTransitionTime"], &ended["metadata"]["deletionTimestamp"]]
         .map(|time| time.as_str().unwrap_or_default().to_owned());
     assert!(ended_at > deleted_at, "{deleted_at} {ended_at}");

@@ -22,7 +22,7 @@ use tokio::time::Instant;
 /// that a definition which others hold is being deleted.
 const RECHECK: Duration = Duration::from_secs(1);
 
-/// How long after a failure the deletion of objects is tried again. What fails is told to clients, which is a change of the definition,
+/// How long after a failure the deletion of objects is tried again. The error is written into the status, which changes the definition,
 /// and must not be a reason to try again at once.
 const RETRY: Duration = Duration::from_secs(5);
 
