@@ -2,6 +2,7 @@
 //! tokens of an issuer, token webhooks and authorization webhooks work as configured, and that changed files take effect while
 //! the server runs. Must never depend on timing: tests poll until the expected state.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, Process, free_port, pintle, start};
 use crate::common::wait_for;
@@ -33,10 +34,10 @@ impl Asked {
         });
         let mut client = asked.process.endpoint().client();
         let account = json!({"metadata": {"name": "default"}});
-        let account = client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").status;
+        let account = client.post("/api/v1/namespaces/default/serviceaccounts", &account).answer().status;
         // It may have been made already, by the server itself.
         assert!([201, 409].contains(&account), "{account}");
-        client.post(&format!("{group}/clusterrolebindings"), &binding).expect("an answer").expect(201);
+        client.post(&format!("{group}/clusterrolebindings"), &binding).expect_status(201);
         asked
     }
 
@@ -48,7 +49,7 @@ impl Asked {
     fn token(&self, audience: &str) -> String {
         let request = json!({"spec": {"audiences": [audience], "expirationSeconds": 600}});
         let path = "/api/v1/namespaces/default/serviceaccounts/default/token";
-        let answer = self.process.endpoint().client().post(path, &request).expect("an answer").expect(201);
+        let answer = self.process.endpoint().client().post(path, &request).expect_status(201);
         answer["status"]["token"].as_str().expect("a token").to_owned()
     }
 
@@ -74,7 +75,7 @@ fn with_token(process: &Process, token: &str) -> Client {
 /// The user of a token according to the server; `None` if it is invalid.
 fn who(process: &Process, token: &str) -> Option<Value> {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-    let answer = with_token(process, token).post(REVIEW, &review).expect("an answer");
+    let answer = with_token(process, token).post(REVIEW, &review).answer();
     if answer.status == 401 {
         return None;
     }
@@ -101,7 +102,7 @@ fn tokens_of_an_issuer_and_of_a_changed_file() {
     assert_eq!(who(&process, &token), None);
     let anonymous = |path: &str| {
         let endpoint = Endpoint { token: Some(String::new()), ..process.endpoint() };
-        endpoint.client().get(path).expect("an answer").status
+        endpoint.client().get(path).answer().status
     };
     assert_eq!((anonymous("/livez"), anonymous("/readyz")), (200, 401));
     let jwt = json!([{
@@ -171,20 +172,20 @@ fn another_server_reviews_tokens_and_requests() {
     let process = start(command, &path("certs"));
     // A user of the asked server, known here by the review alone.
     let token = asked.token("audience");
-    assert_eq!(with_token(&process, &token).get("/api/v1/pods").expect("an answer").status, 403);
+    assert_eq!(with_token(&process, &token).get("/api/v1/pods").answer().status, 403);
     let mut admin = asked.process.endpoint().client();
     let group = "/apis/rbac.authorization.k8s.io/v1";
     let role = json!({
         "metadata": {"name": "pods"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}]
     });
-    admin.post(&format!("{group}/clusterroles"), &role).expect("an answer").expect(201);
+    admin.post(&format!("{group}/clusterroles"), &role).expect_status(201);
     let binding = json!({
         "metadata": {"name": "pods"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "pods"},
         "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}]
     });
-    admin.post(&format!("{group}/clusterrolebindings"), &binding).expect("an answer").expect(201);
-    let list = || with_token(&process, &token).get("/api/v1/pods").expect("an answer").status;
+    admin.post(&format!("{group}/clusterrolebindings"), &binding).expect_status(201);
+    let list = || with_token(&process, &token).get("/api/v1/pods").answer().status;
     wait_for("the role is known", || (list() == 200).then_some(()));
     // The condition decides who is asked about.
     std::fs::write(path("authorization.yaml"), authorizers("request.user == 'nobody'")).expect("written");
@@ -221,7 +222,7 @@ fn policies_are_followed() {
     let process = installation.start_with(&["--storage=memory", "--authorization-mode=ABAC", &flag]);
     let list = || {
         let mut client = with_token(&process, crate::common::process::NOBODY_TOKEN);
-        client.get("/api/v1/namespaces/default/configmaps").expect("an answer").status
+        client.get("/api/v1/namespaces/default/configmaps").answer().status
     };
     assert_eq!(list(), 403);
     // A file with a fault changes nothing.

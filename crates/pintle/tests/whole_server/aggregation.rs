@@ -3,6 +3,7 @@
 //! state is polled.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::http::{Client, MERGE_PATCH};
 use crate::common::streams::{Backend, Head, Stream};
 use crate::common::wait_for;
@@ -61,7 +62,7 @@ fn register(fixture: &Fixture, port: u16, authority: &str) {
 }
 
 fn condition(fixture: &Fixture) -> Value {
-    let service = fixture.client().get(API_SERVICE).expect("an answer").expect(200);
+    let service = fixture.client().get(API_SERVICE).expect_status(200);
     service["status"]["conditions"][0].clone()
 }
 
@@ -156,7 +157,7 @@ fn requests_are_passed_on_in_the_name_of_their_user() {
         .with_header("X-Remote-Extra-Scopes", "all")
         .with_header("X-Test", "passes");
     let path = format!("{THINGS}/a%2Fb?z=1&a=x%20y&a=%26");
-    let answer = client.send("PUT", &path, "application/json", b"{\"a\": 1}").expect("an answer");
+    let answer = client.send("PUT", &path, "application/json", b"{\"a\": 1}").answer();
     assert_eq!(answer.header("access-control-allow-origin"), "");
     let seen = answer.expect(200);
     assert_eq!(seen["method"], "PUT");
@@ -169,14 +170,14 @@ fn requests_are_passed_on_in_the_name_of_their_user() {
     });
     assert_eq!(seen["headers"], headers);
     // A request without a body has none there either.
-    assert_eq!(client.delete(&format!("{THINGS}/a")).expect("an answer").expect(200)["body"], "");
+    assert_eq!(client.delete(&format!("{THINGS}/a")).expect_status(200)["body"], "");
 }
 
 #[test]
 fn faults_of_an_extension_server_are_contained() {
     let (fixture, _backend) = played();
     let mut client = jane(&fixture);
-    let mut get = |name: &str| client.get(&format!("{THINGS}/{name}")).expect("an answer");
+    let mut get = |name: &str| client.get(&format!("{THINGS}/{name}")).answer();
     let redirected = get("redirect");
     assert_eq!((redirected.status, redirected.header("location")), (502, ""));
     assert_eq!(redirected.text(), "the backend attempted to redirect this request, which is not permitted");
@@ -187,10 +188,10 @@ fn faults_of_an_extension_server_are_contained() {
     let late = get("hangs?timeout=1s");
     assert_eq!(late.expect(504)["reason"], "Timeout");
     // The version is gone with its API service, and its server with its service.
-    fixture.client().delete("/api/v1/namespaces/default/services/api").expect("an answer").expect(200);
+    fixture.client().delete("/api/v1/namespaces/default/services/api").expect_status(200);
     let condition = wait_for_condition(&fixture, "ServiceNotFound");
     assert_eq!(condition["message"], "service/api in \"default\" is not present");
-    let metrics = fixture.client().get("/metrics").expect("an answer").text();
+    let metrics = fixture.client().get("/metrics").answer().text();
     for line in [
         "aggregator_unavailable_apiservice{name=\"v1.fun.example.com\"} 1",
         "aggregator_unavailable_apiservice_total{name=\"v1.fun.example.com\",reason=\"ServiceNotFound\"} 1",
@@ -198,14 +199,14 @@ fn faults_of_an_extension_server_are_contained() {
         assert!(metrics.lines().any(|found| found == line), "{line}");
     }
     for path in [THINGS, "/apis/fun.example.com/v1", "/apis/fun.example.com/v1/"] {
-        let answer = fixture.client().get(path).expect("an answer");
+        let answer = fixture.client().get(path).answer();
         assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"), "{path}");
     }
     // The server never had a document of OpenAPI.
-    let answer = fixture.client().get("/openapi/v3/apis/fun.example.com/v1").expect("an answer");
+    let answer = fixture.client().get("/openapi/v3/apis/fun.example.com/v1").answer();
     assert_eq!((answer.status, answer.text().as_str()), (404, ""));
-    fixture.client().delete(API_SERVICE).expect("an answer").expect(200);
-    let answer = fixture.client().get(THINGS).expect("an answer");
+    fixture.client().delete(API_SERVICE).expect_status(200);
+    let answer = fixture.client().get(THINGS).answer();
     assert_eq!((answer.status, answer.text().as_str()), (404, "404 page not found\n"));
 }
 
@@ -223,18 +224,18 @@ fn an_extension_server_is_believed_for_its_authority_and_its_name_only() {
         let message = condition["message"].as_str().unwrap_or_default();
         assert!(message.contains("tls: failed to verify certificate: x509: "), "{message}");
         assert!(message.contains(expected), "{message}");
-        let answer = jane(&fixture).get(THINGS).expect("an answer");
+        let answer = jane(&fixture).get(THINGS).answer();
         assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"));
         let insecure = json!({"spec": {"insecureSkipTLSVerify": true, "caBundle": null}}).to_string();
         let patched = fixture.client().send("PATCH", API_SERVICE, MERGE_PATCH, insecure.as_bytes());
-        patched.expect("an answer").expect(200);
+        patched.expect_status(200);
         wait_for_condition(&fixture, "Passed");
-        jane(&fixture).get(THINGS).expect("an answer").expect(200);
+        jane(&fixture).get(THINGS).expect_status(200);
         // A connection that was accepted before does not hide that the certificate is verified again.
         let bundle = data_encoding::BASE64.encode(authority.as_bytes());
         let verified = json!({"spec": {"insecureSkipTLSVerify": null, "caBundle": bundle}}).to_string();
         let patched = fixture.client().send("PATCH", API_SERVICE, MERGE_PATCH, verified.as_bytes());
-        patched.expect("an answer").expect(200);
+        patched.expect_status(200);
         wait_for_condition(&fixture, "FailedDiscoveryCheck");
     }
 }
@@ -267,16 +268,16 @@ fn openapi_of_version_2_is_shown_in_version_3() {
     let (fixture, _backend) = played_by(play_with_openapi);
     let mut client = jane(&fixture);
     let url = wait_for("the version in OpenAPI v3", || {
-        let index = client.get("/openapi/v3").expect("an answer").json();
+        let index = client.get("/openapi/v3").answer().json();
         index["paths"]["apis/fun.example.com/v1"]["serverRelativeURL"].as_str().map(str::to_owned)
     });
-    let answer = client.get(&url).expect("an answer");
+    let answer = client.get(&url).answer();
     assert_eq!(answer.header("cache-control"), "public, immutable");
     let document = answer.expect(200);
     assert_eq!(document["openapi"], "3.0.0");
     let schema = &document["paths"]["/apis/fun.example.com/v1/things"]["get"]["responses"]["200"]["content"];
     assert_eq!(schema["application/json"]["schema"]["$ref"], "#/components/schemas/Thing");
-    let stale = client.get("/openapi/v3/apis/fun.example.com/v1?hash=0").expect("an answer");
+    let stale = client.get("/openapi/v3/apis/fun.example.com/v1?hash=0").answer();
     assert_eq!((stale.status, stale.header("location")), (301, url.as_str()));
 }
 
@@ -317,40 +318,40 @@ fn another_server_of_this_program_extends_it() {
     let thing =
         json!({"kind": "Thing", "apiVersion": "fun.example.com/v1", "metadata": {"name": "a"}, "data": {"x": "y"}});
     let mut client = jane(&fixture);
-    client.post(THINGS, &thing).expect("an answer").expect(201);
+    client.post(THINGS, &thing).expect_status(201);
     let (kind, seen) = watch.event();
     assert_eq!((kind.as_str(), &seen["data"]["x"]), ("ADDED", &json!("y")));
-    let list = client.get(THINGS).expect("an answer").expect(200);
+    let list = client.get(THINGS).expect_status(200);
     assert_eq!(list["items"][0]["metadata"]["name"], "a");
 
-    let group = client.get("/apis/fun.example.com").expect("an answer").expect(200);
+    let group = client.get("/apis/fun.example.com").expect_status(200);
     assert_eq!(group["preferredVersion"]["groupVersion"], "fun.example.com/v1");
-    let resources = client.get("/apis/fun.example.com/v1").expect("an answer").expect(200);
+    let resources = client.get("/apis/fun.example.com/v1").expect_status(200);
     assert_eq!(resources["resources"][0]["name"], "things");
     let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
     let mut aggregated = jane(&fixture).with_header("Accept", accept);
     wait_for("the resources in aggregated discovery", || {
-        let all = aggregated.get("/apis").expect("an answer").expect(200);
+        let all = aggregated.get("/apis").expect_status(200);
         let found = all["items"].as_array()?.iter().find(|group| group["metadata"]["name"] == GROUP)?.clone();
         let version = &found["versions"][0];
         (version["freshness"] == "Current" && version["resources"][0]["resource"] == "things").then_some(())
     });
     wait_for("the version in OpenAPI v3", || {
-        let index = client.get("/openapi/v3").expect("an answer").json();
+        let index = client.get("/openapi/v3").answer().json();
         let url = index["paths"]["apis/fun.example.com/v1"]["serverRelativeURL"].as_str()?.to_owned();
         assert!(index["paths"]["apis/apps/v1"].is_object(), "the server's own are still there");
-        let document = client.get(&url).expect("an answer").expect(200);
+        let document = client.get(&url).expect_status(200);
         document["paths"].as_object()?.keys().any(|path| path.ends_with("/things")).then_some(())
     });
     wait_for("the version in OpenAPI v2", || {
-        let document = client.get("/openapi/v2").expect("an answer").expect(200);
+        let document = client.get("/openapi/v2").expect_status(200);
         let paths = document["paths"].as_object()?;
         assert!(paths.contains_key("/api/v1/pods"));
         paths.contains_key("/apis/fun.example.com/v1/things").then_some(())
     });
-    client.delete(API_SERVICE).expect("an answer").expect(200);
-    assert_eq!(client.get("/apis/fun.example.com").expect("an answer").status, 404);
-    let document = client.get("/openapi/v2").expect("an answer").expect(200);
+    client.delete(API_SERVICE).expect_status(200);
+    assert_eq!(client.get("/apis/fun.example.com").answer().status, 404);
+    let document = client.get("/openapi/v2").expect_status(200);
     assert!(document["paths"]["/apis/fun.example.com/v1/things"].is_null());
 }
 
@@ -361,7 +362,7 @@ fn versions_of_this_server_are_never_proxied() {
         "service": {"namespace": "default", "name": "api", "port": backend.port()}}});
     let patch = taken.to_string();
     let path = "/apis/apiregistration.k8s.io/v1/apiservices/v1.apps";
-    fixture.client().send("PATCH", path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
-    let list = fixture.client().get("/apis/apps/v1/deployments").expect("an answer").expect(200);
+    fixture.client().send("PATCH", path, MERGE_PATCH, patch.as_bytes()).expect_status(200);
+    let list = fixture.client().get("/apis/apps/v1/deployments").expect_status(200);
     assert_eq!(list["kind"], "DeploymentList");
 }

@@ -1,6 +1,7 @@
 //! Audit: which requests are recorded, and the effect of a failing log or webhook on requests. Guarantees that a failing or
 //! hanging backend affects only requests whose mode requires it.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::process::{Installation, Process};
 use crate::common::wait_for;
@@ -31,7 +32,7 @@ fn stages_of(events: &[Value], id: &str) -> Vec<String> {
 }
 
 fn metric(client: &mut Client, line: &str) -> Option<u64> {
-    let text = client.get("/metrics").expect("an answer").text();
+    let text = client.get("/metrics").answer().text();
     let value = text.lines().find_map(|found| found.strip_prefix(line)?.strip_prefix(' ').map(str::to_owned));
     value.and_then(|value| value.parse().ok())
 }
@@ -46,7 +47,7 @@ fn requests_are_recorded_at_their_level() {
     let process = start(&installation, rules, &[&flag]);
     let mut client = process.endpoint().client().with_header("audit-id", ID);
     let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
-    let answer = client.post(CONFIG_MAPS, &object).expect("an answer");
+    let answer = client.post(CONFIG_MAPS, &object).answer();
     assert_eq!((answer.status, answer.header("audit-id")), (201, ID));
     let recorded = events(&log);
     assert_eq!(stages_of(&recorded, ID), ["RequestReceived", "ResponseComplete"]);
@@ -56,12 +57,12 @@ fn requests_are_recorded_at_their_level() {
     assert_eq!(complete["responseObject"]["metadata"]["managedFields"], Value::Null);
     assert_eq!(complete["annotations"]["authorization.k8s.io/decision"], "allow");
     // The body of a list comes in pieces.
-    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    client.get(CONFIG_MAPS).expect_status(200);
     let listed = events(&log);
     let items = listed.last().map(|event| event["responseObject"]["items"].as_array().map_or(0, Vec::len));
     assert!(items.is_some_and(|items| items >= 1), "{:?}", listed.last());
     let mut other = process.endpoint().client();
-    let answer = other.get("/version").expect("an answer");
+    let answer = other.get("/version").answer();
     assert_eq!(answer.header("audit-id").len(), ID.len());
     assert!(events(&log).iter().all(|event| event["requestURI"] != "/version"));
 }
@@ -76,7 +77,7 @@ fn bodies_are_recorded_as_in_the_reference() {
     let mut client = process.endpoint().client().with_header("audit-id", ID);
     let mut last = |method: &str, path: &str, body: Value| {
         let body = body.to_string();
-        client.send(method, path, "application/json", body.as_bytes()).expect("an answer");
+        client.send(method, path, "application/json", body.as_bytes()).answer();
         events(&log).into_iter().rfind(|event| event["auditID"] == ID).expect("an event")
     };
     let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
@@ -91,7 +92,7 @@ fn bodies_are_recorded_as_in_the_reference() {
     assert!(id.is_some_and(|id| id.starts_with("JTI=")), "{issued}");
     // An error in a form that the client does not accept is not recorded.
     let mut other = process.endpoint().client().with_header("audit-id", ID).with_header("accept", "text/plain");
-    other.get(&format!("{CONFIG_MAPS}/none")).expect("an answer").expect(406);
+    other.get(&format!("{CONFIG_MAPS}/none")).expect_status(406);
     let refused = events(&log).into_iter().rfind(|event| event["auditID"] == ID).expect("an event");
     assert_eq!(
         (&refused["responseStatus"], &refused["responseObject"]),
@@ -107,12 +108,12 @@ fn objects_of_responses_are_recorded_whatever_their_form() {
     let process = start(&installation, "- {level: RequestResponse, omitStages: [RequestReceived]}", &[&flag]);
     let mut admin = process.endpoint().client();
     let accounts = "/api/v1/namespaces/default/serviceaccounts";
-    admin.post(accounts, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    admin.post(accounts, &json!({"metadata": {"name": "a"}})).expect_status(201);
     let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let spec = json!({"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template});
     let deployments = "/apis/apps/v1/namespaces/default/deployments";
-    admin.post(deployments, &json!({"metadata": {"name": "d"}, "spec": spec})).expect("an answer").expect(201);
-    admin.post(CONFIG_MAPS, &json!({"metadata": {"name": "m"}, "data": {"k": "v"}})).expect("an answer").expect(201);
+    admin.post(deployments, &json!({"metadata": {"name": "d"}, "spec": spec})).expect_status(201);
+    admin.post(CONFIG_MAPS, &json!({"metadata": {"name": "m"}, "data": {"k": "v"}})).expect_status(201);
     let scale = format!("{deployments}/d/scale");
     let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "none"}});
     let replicas =
@@ -142,7 +143,7 @@ fn objects_of_responses_are_recorded_whatever_their_form() {
         ] {
             let mut client = process.endpoint().client().with_header("audit-id", ID).with_header("accept", form);
             let body = if body.is_null() { String::new() } else { body.to_string() };
-            client.send(method, &path, "application/json", body.as_bytes()).expect("an answer");
+            client.send(method, &path, "application/json", body.as_bytes()).answer();
             let event = events(&log).into_iter().rfind(|event| event["auditID"] == ID).expect("an event");
             let found = event["responseObject"].pointer(place);
             assert_eq!(found, Some(&expected), "{method} {path} in {form}: {event}");
@@ -162,10 +163,10 @@ fn only_the_first_failure_of_policies_is_recorded() {
     let validations = json!([{"expression": "false", "message": "one"}, {"expression": "false", "message": "two"}]);
     let spec = json!({"matchConstraints": {"resourceRules": [rule]}, "validations": validations});
     let policy = json!({"metadata": {"name": "p"}, "spec": spec});
-    client.post(&format!("{group}/validatingadmissionpolicies"), &policy).expect("an answer").expect(201);
+    client.post(&format!("{group}/validatingadmissionpolicies"), &policy).expect_status(201);
     let binding = json!({"metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Audit"]}});
-    client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect("an answer").expect(201);
-    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect_status(201);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect_status(201);
     let recorded = events(&log);
     let failure =
         &recorded.last().expect("an event")["annotations"]["validation.policy.admission.k8s.io/validation_failure"];
@@ -201,13 +202,13 @@ fn a_full_disk_harms_audited_requests_in_strict_mode_only() {
         let rules = "- {level: Metadata, resources: [{group: '', resources: [configmaps]}]}";
         let process = start(&installation, rules, &["--audit-log-path=/dev/full", &mode]);
         let mut client = process.endpoint().client();
-        let answer = client.get(CONFIG_MAPS).expect("an answer");
+        let answer = client.get(CONFIG_MAPS).answer();
         assert_eq!(answer.status, status, "{mode}: {}", answer.text());
         if status == 500 {
             assert!(answer.text().contains("failed to store audit event"), "{}", answer.text());
             assert_eq!(metric(&mut client, "apiserver_audit_requests_rejected_total"), Some(1));
         }
-        client.get("/api/v1/namespaces/default/secrets").expect("an answer").expect(200);
+        client.get("/api/v1/namespaces/default/secrets").expect_status(200);
         wait_for("lost events", || {
             metric(&mut client, "apiserver_audit_error_total{plugin=\"log\"}").filter(|n| *n > 0)
         });
@@ -232,7 +233,7 @@ fn a_webhook_that_never_answers_delays_no_request_in_batch_mode() {
     let mut client = process.endpoint().client();
     // More than wait in the buffer, and more than are sent at a time.
     for _ in 0..200 {
-        client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        client.get(CONFIG_MAPS).expect_status(200);
     }
     let lost = wait_for("lost events", || metric(&mut client, "apiserver_audit_error_total{plugin=\"buffered\"}"));
     assert!(lost > 0);
@@ -246,12 +247,12 @@ fn the_policy_is_followed() {
     let flag = format!("--audit-log-path={}", log.display());
     let process = start(&installation, "- {level: None}", &[&flag]);
     let mut client = process.endpoint().client().with_header("audit-id", ID);
-    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    client.get(CONFIG_MAPS).expect_status(200);
     assert_eq!(events(&log).len(), 0);
     let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: Metadata}\n";
     installation.scratch.write("policy.yaml", policy);
     wait_for("an event", || {
-        client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        client.get(CONFIG_MAPS).expect_status(200);
         (!events(&log).is_empty()).then_some(())
     });
     assert_eq!(stages_of(&events(&log), ID).last().map(String::as_str), Some("ResponseComplete"));

@@ -3,6 +3,7 @@
 //! yields once.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use pintle::Builder;
 use pintle_auth::authorization::{AuthorizationError, Reason, Refusal, UserRules};
@@ -97,7 +98,7 @@ fn requests_wait_for_their_user_and_their_decision() {
         ),
         ("alice-token", "/apis", 500, "Internal Server Error: \"/apis\": the policy is away\n"),
     ] {
-        let answer = client(&fixture, token).get(path).expect("an answer");
+        let answer = client(&fixture, token).get(path).answer();
         assert_eq!(answer.status, status, "{token} {path}: {}", answer.text());
         let found = match serde_json::from_str::<Value>(&answer.text()) {
             Ok(object) => object["message"].as_str().unwrap_or_default().to_owned(),
@@ -105,7 +106,7 @@ fn requests_wait_for_their_user_and_their_decision() {
         };
         assert_eq!(found, message, "{token} {path}");
     }
-    let metrics = client(&fixture, "alice-token").get("/metrics").expect("an answer").text();
+    let metrics = client(&fixture, "alice-token").get("/metrics").answer().text();
     for line in [
         "apiserver_authorization_decisions_total{decision=\"denied\",name=\"policy\",type=\"Webhook\"} 1",
         "authorization_attempts_total{result=\"denied\"} 1",
@@ -126,13 +127,9 @@ fn a_hanging_authorizer_holds_a_request_until_its_timeout() {
         ("alice-token", "/silent"),
         ("silent-token", "/version"),
     ] {
-        let answer = client(&fixture, token).get(&format!("{path}?timeout=1s")).expect("an answer");
+        let answer = client(&fixture, token).get(&format!("{path}?timeout=1s")).answer();
         assert_eq!(answer.expect(504)["reason"], "Timeout", "{token} {path}");
-        assert_eq!(
-            client(&fixture, "alice-token").get(config_maps).expect("an answer").status,
-            200,
-            "others are served"
-        );
+        assert_eq!(client(&fixture, "alice-token").get(config_maps).answer().status, 200, "others are served");
     }
 }
 
@@ -146,14 +143,14 @@ fn an_update_waits_for_the_right_to_create() {
         client.send("PATCH", &format!("{path}?fieldManager=m"), "application/apply-patch+yaml", object.as_bytes());
     let message = "configmaps \"a\" is forbidden: User \"alice\" cannot create resource \"configmaps\" in API group \"\" in \
                    the namespace \"default\": only with a role";
-    assert_eq!(refused.expect("an answer").expect(403)["message"], message);
+    assert_eq!(refused.expect_status(403)["message"], message);
     // Whether the object is valid, and its namespace exists, is found out first.
     let invalid = object.replace("\"metadata\"", "\"data\":{\"a b\":\"\"},\"metadata\"");
     let elsewhere = path.replace("default", "nowhere");
     for (path, object, status) in [(path, invalid, 422), (elsewhere.as_str(), object, 404)] {
         let path = format!("{path}?fieldManager=m");
         let refused = client.send("PATCH", &path, "application/apply-patch+yaml", object.as_bytes());
-        refused.expect("an answer").expect(status);
+        refused.expect_status(status);
     }
 }
 
@@ -165,10 +162,10 @@ fn admission_waits_for_the_rights_of_the_writer() {
     let rules = json!([{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]);
     // Alice does not have the rule, but the policy allows her to escalate.
     let role = json!({"metadata": {"name": "r"}, "rules": rules});
-    client.post(&format!("{path}/roles"), &role).expect("an answer").expect(201);
+    client.post(&format!("{path}/roles"), &role).expect_status(201);
     let role_ref = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"});
     let binding = json!({"metadata": {"name": "b"}, "roleRef": role_ref, "subjects": []});
-    let refused = client.post(&format!("{path}/rolebindings"), &binding).expect("an answer").expect(403);
+    let refused = client.post(&format!("{path}/rolebindings"), &binding).expect_status(403);
     let message = refused["message"].as_str().expect("a message");
     assert!(message.contains("is attempting to grant RBAC permissions not currently held"), "{message}");
 }
@@ -179,7 +176,7 @@ fn reviews_wait_and_tell_what_the_authorizer_says() {
     let mut client = client(&fixture, "alice-token");
     let mut review = |kind: &str, spec: Value| {
         let path = format!("/apis/authorization.k8s.io/v1/{}s", kind.to_lowercase());
-        client.post(&path, &json!({"spec": spec})).expect("an answer").expect(201)["status"].clone()
+        client.post(&path, &json!({"spec": spec})).expect_status(201)["status"].clone()
     };
     let mut access = |resource: &str| {
         review("SelfSubjectAccessReview", json!({"resourceAttributes": {"verb": "get", "resource": resource}}))
@@ -198,7 +195,7 @@ fn token_reviews_wait_and_show_the_error() {
     let mut client = client(&fixture, "alice-token");
     let mut review = |token: &str| {
         let path = "/apis/authentication.k8s.io/v1/tokenreviews";
-        client.post(path, &json!({"spec": {"token": token}})).expect("an answer").expect(201)["status"].clone()
+        client.post(path, &json!({"spec": {"token": token}})).expect_status(201)["status"].clone()
     };
     assert_eq!(review("alice-token")["user"]["username"], "alice");
     assert_eq!(review("old-token"), json!({"error": "[invalid bearer token, the token is revoked]", "user": {}}));

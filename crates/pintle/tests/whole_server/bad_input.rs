@@ -6,6 +6,7 @@ mod bodies;
 mod patches;
 mod paths;
 
+use crate::common::http::Answered;
 use crate::common::in_process::InProcess;
 use serde_json::json;
 
@@ -41,7 +42,7 @@ fn check(rows: Vec<Row>) {
     let server = InProcess::start();
     let mut setup = server.client();
     let object = json!({"metadata": {"name": "there"}, "data": {"k": "v"}});
-    setup.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+    setup.post(CONFIG_MAPS, &object).expect_status(201);
     let mut wrong = Vec::new();
     for row in rows {
         let (method, path) = (row.request.0, row.request.1.as_str());
@@ -62,12 +63,12 @@ fn check(rows: Vec<Row>) {
                 }
                 if (200..300).contains(&answer.status) && method == "POST" {
                     let name = status["metadata"]["name"].as_str().unwrap_or_default();
-                    server.client().delete(&format!("{path}/{name}")).expect("an answer").expect(200);
+                    server.client().delete(&format!("{path}/{name}")).expect_status(200);
                 }
             }
         }
         // It goes on, and nothing has changed.
-        let list = server.client().get(CONFIG_MAPS).expect("an answer").expect(200);
+        let list = server.client().get(CONFIG_MAPS).expect_status(200);
         let items = list["items"].as_array().expect("items");
         assert!(items.len() == 1 && items[0]["data"] == json!({"k": "v"}), "after {}: {list}", row.what);
     }

@@ -1,5 +1,6 @@
 //! CBOR over HTTP: bodies, responses, lists and watches where it is enabled, and errors where it is not.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, JSON};
 use crate::common::process::Installation;
 use pintle_codec::cbor;
@@ -12,7 +13,7 @@ const CBOR: &str = "application/cbor";
 /// Sends a body in CBOR, and requests a response in CBOR.
 fn send(client: &mut Client, method: &str, path: &str, body: &[u8]) -> Answer {
     // The client writes one header of its caller's choice; the second rides on it.
-    client.send(method, path, &format!("{CBOR}\r\nAccept: {CBOR}"), body).expect("an answer")
+    client.send(method, path, &format!("{CBOR}\r\nAccept: {CBOR}"), body).answer()
 }
 
 fn body(name: &str) -> Vec<u8> {
@@ -38,7 +39,7 @@ fn objects_lists_and_watches_are_cbor_where_it_is_served() {
     let mut client = server.endpoint().client();
     let created = decoded(&send(&mut client, "POST", CONFIG_MAPS, &body("a")), 201, CBOR);
     assert_eq!(created.at(&["binaryData", "b"]), Some(&Value::from("aGVsbG8=")));
-    let read = client.get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+    let read = client.get(&format!("{CONFIG_MAPS}/a")).expect_status(200);
     assert_eq!((&read["data"]["k"], &read["binaryData"]["b"]), (&"v".into(), &"aGVsbG8=".into()));
 
     let one = format!("{CONFIG_MAPS}?fieldSelector=metadata.name=a");
@@ -54,10 +55,10 @@ fn objects_lists_and_watches_are_cbor_where_it_is_served() {
     assert_eq!(missing.str_at(&["reason"]), "NotFound");
     let path = format!("{CONFIG_MAPS}/a?fieldManager=m&force=true");
     let accept = format!("application/apply-patch+cbor\r\nAccept: {CBOR}");
-    let applied = decoded(&client.send("PATCH", &path, &accept, &body("a")).expect("an answer"), 200, CBOR);
+    let applied = decoded(&client.send("PATCH", &path, &accept, &body("a")).answer(), 200, CBOR);
     let managers = applied.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
     assert!(managers.iter().any(|entry| entry.str_at(&["operation"]) == "Apply"), "{applied:?}");
-    let answer = client.send("PATCH", &path, &accept, b"\x01").expect("an answer");
+    let answer = client.send("PATCH", &path, &accept, b"\x01").answer();
     assert!(decoded(&answer, 400, CBOR).str_at(&["message"]).starts_with("error decoding YAML: "));
     let mut twice = body("c");
     twice.truncate(3);
@@ -115,7 +116,7 @@ fn custom_resources_are_cbor_where_it_is_served() {
     let definition = serde_json::json!({"metadata": {"name": "widgets.example.com"}, "spec": {
         "group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
         "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
-    client.post(DEFINITIONS, &definition).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition).expect_status(201);
     crate::common::wait_for("the resource", || client.get(WIDGETS).ok().filter(|answer| answer.status == 200));
 
     let encoded = |object: &Value| {
@@ -128,7 +129,7 @@ fn custom_resources_are_cbor_where_it_is_served() {
     let created = decoded(&send(&mut client, "POST", WIDGETS, &encoded(&widget(sent))), 201, CBOR);
     let stored = value!({"free": {"list": [1, true, null, "x"], "n": 7}, "keys": ["k"], "share": 0.5, "size": 3});
     assert_eq!(created.get("spec"), Some(&stored));
-    let read = client.get(&format!("{WIDGETS}/a")).expect("an answer").expect(200);
+    let read = client.get(&format!("{WIDGETS}/a")).expect_status(200);
     assert_eq!(read["spec"].to_string(), pintle_codec::json::to_string(&stored));
     let unknown =
         send(&mut client, "POST", &format!("{WIDGETS}?fieldValidation=Strict"), &encoded(&widget(value!({"gone": 1}))));
@@ -149,9 +150,9 @@ fn custom_resources_are_cbor_where_it_is_served() {
     let path = format!("{WIDGETS}/a?fieldManager=m");
     let accept = format!("application/apply-patch+cbor\r\nAccept: {CBOR}");
     let config = encoded(&widget(value!({"keys": ["l"]})));
-    let applied = decoded(&client.send("PATCH", &path, &accept, &config).expect("an answer"), 200, CBOR);
+    let applied = decoded(&client.send("PATCH", &path, &accept, &config).answer(), 200, CBOR);
     assert_eq!(applied.at(&["spec", "keys"]), Some(&value!(["k", "l"])));
-    let protobuf = client.send("POST", WIDGETS, "application/vnd.kubernetes.protobuf", b"k8s\0").expect("an answer");
+    let protobuf = client.send("POST", WIDGETS, "application/vnd.kubernetes.protobuf", b"k8s\0").answer();
     assert_eq!(protobuf.expect(415)["reason"], "UnsupportedMediaType");
 }
 
@@ -160,12 +161,12 @@ fn cbor_is_unknown_where_it_is_not_served() {
     let installation = Installation::new();
     let server = installation.start();
     let mut client = server.endpoint().client();
-    let refused = client.send("POST", CONFIG_MAPS, CBOR, &body("a")).expect("an answer").expect(415);
+    let refused = client.send("POST", CONFIG_MAPS, CBOR, &body("a")).expect_status(415);
     assert_eq!(refused["reason"], "UnsupportedMediaType");
     let applied =
         client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=m"), "application/apply-patch+cbor", b"\xa0");
-    applied.expect("an answer").expect(415);
+    applied.expect_status(415);
     let accept = format!("{JSON}\r\nAccept: {CBOR}");
-    let refused = client.send("GET", CONFIG_MAPS, &accept, b"").expect("an answer").expect(406);
+    let refused = client.send("GET", CONFIG_MAPS, &accept, b"").expect_status(406);
     assert_eq!(refused["reason"], "NotAcceptable");
 }

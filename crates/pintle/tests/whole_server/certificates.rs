@@ -4,6 +4,7 @@
 //! client or an operator sees.
 
 use crate::common::credentials::Credentials;
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{ADMIN_TOKEN, Installation};
 use crate::common::{DEADLINE, wait_for};
@@ -30,7 +31,7 @@ fn a_serving_certificate_is_reloaded_when_its_files_change() {
     };
     let version = |credentials: &Credentials| believing(credentials).get("/version").ok();
     let mut open = believing(&first);
-    open.get("/version").expect("an answer").expect(200);
+    open.get("/version").expect_status(200);
     assert!(version(&second).is_none());
 
     put(&second, "key");
@@ -60,7 +61,7 @@ fn authorities_of_clients_and_of_the_front_proxy_are_reloaded_when_their_files_c
     };
     // The name by which a client is known, if it is known at all.
     let name = |client: &mut Client| {
-        let answer = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({})).expect("an answer");
+        let answer = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({})).answer();
         (answer.status == 201).then(|| answer.expect(201)["status"]["userInfo"]["username"].clone())
     };
     let proxy = |credentials: &Credentials| client(credentials).with_header("X-Remote-User", "bob");

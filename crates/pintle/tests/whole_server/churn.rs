@@ -5,6 +5,7 @@
 //! selection that every change enters or leaves, and some start in the middle. Must never depend on timing: a round is
 //! a number of changes. `PINTLE_CHURN_ROUNDS` sets a larger number of rounds.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, Endpoint};
 use crate::common::{DEADLINE, Scratch, name, resource_version, wait_for};
 use futures_util::{StreamExt, TryStreamExt};
@@ -456,8 +457,8 @@ fn every_client_receives_every_change_once_across_restarts() {
         });
         let marker = format!("marker-{round}");
         let mut client = endpoint.client();
-        client.post(CONFIG_MAPS, &object(&marker, 1)).expect("an answer").expect(201);
-        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        client.post(CONFIG_MAPS, &object(&marker, 1)).expect_status(201);
+        let list = client.get(CONFIG_MAPS).expect_status(200);
         let items = list["items"].as_array().expect("items").iter();
         let stored: BTreeMap<String, Known> = items.map(|item| (name(item).to_owned(), known(item))).collect();
         for (name, (_, acknowledged)) in written.iter().flatten() {

@@ -4,6 +4,7 @@
 
 use crate::common::credentials::Credentials;
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, NOBODY_TOKEN, Process, start};
 use crate::common::wait_for;
@@ -18,7 +19,7 @@ const STORAGE_VERSIONS: &str = "/apis/internal.apiserver.k8s.io/v1alpha1/storage
 
 /// A response of 200.
 fn get(client: &mut Client, path: &str) -> Value {
-    client.get(path).expect("an answer").expect(200)
+    client.get(path).expect_status(200)
 }
 
 /// The response, if it is 200.
@@ -28,12 +29,12 @@ fn found(client: &mut Client, path: &str) -> Option<Value> {
 }
 
 fn status(client: &mut Client, path: &str) -> u16 {
-    client.get(path).expect("an answer").status
+    client.get(path).answer().status
 }
 
 /// The value of a metric, with its labels as they are written.
 fn metric(client: &mut Client, series: &str) -> Option<f64> {
-    let text = client.get("/metrics").expect("an answer").text();
+    let text = client.get("/metrics").answer().text();
     let line = text.lines().find(|line| line.starts_with(series) && line[series.len()..].starts_with(' '));
     line.and_then(|line| line.rsplit(' ').next()?.parse().ok())
 }
@@ -83,9 +84,9 @@ fn a_server_emulates_an_earlier_release() {
         }})
     };
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let refused = client.post(definitions, &definition("a")).expect("an answer").expect(422);
+    let refused = client.post(definitions, &definition("a")).expect_status(422);
     assert!(refused["message"].as_str().is_some_and(|why| why.contains("undeclared reference to 'sort'")), "{refused}");
-    current.endpoint().client().post(definitions, &definition("a")).expect("an answer").expect(201);
+    current.endpoint().client().post(definitions, &definition("a")).expect_status(201);
 }
 
 /// The `apiVersion` of a stored object in the envelope of its protobuf form.
@@ -110,18 +111,18 @@ fn what_is_stored_is_read_by_the_oldest_release() {
     let key = "/registry/deviceclasses/a";
     let (_old, old) = serve(&["--emulated-version=1.34"]);
     let mut client = old.endpoint().client();
-    client.post(path, &json!({"metadata": {"name": "a"}, "spec": {}})).expect("an answer").expect(201);
+    client.post(path, &json!({"metadata": {"name": "a"}, "spec": {}})).expect_status(201);
     assert_eq!(stored_version(&etcd, key), "resource.k8s.io/v1beta2");
     // An update without a change writes nothing: the form is the one that this server stores.
     let object = get(&mut client, &format!("{path}/a"));
-    let same = client.put(&format!("{path}/a"), &object).expect("an answer").expect(200);
+    let same = client.put(&format!("{path}/a"), &object).expect_status(200);
     assert_eq!(same["metadata"]["resourceVersion"], object["metadata"]["resourceVersion"]);
     let (_new, new) = serve(&[]);
     let mut client = new.endpoint().client();
     let object = get(&mut client, &format!("{path}/a"));
     assert_eq!(object["apiVersion"], "resource.k8s.io/v1");
     // A server that stores the newer version writes the object anew.
-    let written = client.put(&format!("{path}/a"), &object).expect("an answer").expect(200);
+    let written = client.put(&format!("{path}/a"), &object).expect_status(200);
     assert_ne!(written["metadata"]["resourceVersion"], object["metadata"]["resourceVersion"]);
     assert_eq!(stored_version(&etcd, key), "resource.k8s.io/v1");
     assert_eq!(get(&mut old.endpoint().client(), &format!("{path}/a"))["metadata"]["uid"], object["metadata"]["uid"]);
@@ -144,25 +145,25 @@ fn servers_report_the_versions_that_they_store() {
     assert_eq!(report["servedVersions"], json!(["autoscaling/v2", "autoscaling/v1"]));
     let pods = get(&mut client, &format!("{STORAGE_VERSIONS}/core.pods"));
     assert_eq!(pods["status"]["storageVersions"][0]["decodableVersions"], json!(["v1"]));
-    let ready = client.get("/readyz?verbose=true").expect("an answer").text();
+    let ready = client.get("/readyz?verbose=true").answer().text();
     assert!(ready.contains("[+]poststarthook/built-in-resources-storage-version-updater ok"), "{ready}");
     // The report of a server that is gone is removed, and with it the object if there is no other.
     let other = json!({"apiServerID": "gone", "encodingVersion": "v1beta1", "decodableVersions": ["v1beta1"]});
     let mut changed = pods.clone();
     changed["status"]["storageVersions"].as_array_mut().expect("a list").push(other.clone());
     changed["status"].as_object_mut().expect("an object").remove("commonEncodingVersion");
-    client.put(&format!("{STORAGE_VERSIONS}/core.pods/status"), &changed).expect("an answer").expect(200);
+    client.put(&format!("{STORAGE_VERSIONS}/core.pods/status"), &changed).expect_status(200);
     wait_for("the report to be removed", || {
         let pods = get(&mut client, &format!("{STORAGE_VERSIONS}/core.pods"));
         let reports = pods["status"]["storageVersions"].as_array().expect("a list").len();
         (reports == 1 && pods["status"]["commonEncodingVersion"] == "v1").then_some(())
     });
-    client.post(STORAGE_VERSIONS, &json!({"metadata": {"name": "example.com.a"}})).expect("an answer").expect(201);
+    client.post(STORAGE_VERSIONS, &json!({"metadata": {"name": "example.com.a"}})).expect_status(201);
     let path = format!("{STORAGE_VERSIONS}/example.com.a");
     let mut alone = get(&mut client, &path);
     alone["status"] = json!({"storageVersions": [other], "commonEncodingVersion": "v1beta1"});
-    client.put(&format!("{path}/status"), &alone).expect("an answer").expect(200);
-    wait_for("the object to be removed", || (client.get(&path).expect("an answer").status == 404).then_some(()));
+    client.put(&format!("{path}/status"), &alone).expect_status(200);
+    wait_for("the object to be removed", || (client.get(&path).answer().status == 404).then_some(()));
 }
 
 #[test]
@@ -184,7 +185,7 @@ fn leaders_are_elected_among_candidates() {
             "strategy": "OldestEmulationVersion",
         }})
     };
-    client.post(candidates, &candidate("new", "1.36.0")).expect("an answer").expect(201);
+    client.post(candidates, &candidate("new", "1.36.0")).expect_status(201);
     let elected = wait_for("a leader", || found(&mut client, &format!("{leases}/component")));
     assert_eq!(elected["spec"]["holderIdentity"], "new");
     assert_eq!(elected["spec"]["strategy"], "OldestEmulationVersion");
@@ -194,8 +195,8 @@ fn leaders_are_elected_among_candidates() {
     held["spec"]["renewTime"] = json!(now());
     // Longer than anything is waited for: it does not expire.
     held["spec"]["leaseDurationSeconds"] = json!(3600);
-    client.put(&format!("{leases}/component"), &held).expect("an answer").expect(200);
-    client.post(candidates, &candidate("old", "1.35.0")).expect("an answer").expect(201);
+    client.put(&format!("{leases}/component"), &held).expect_status(200);
+    client.post(candidates, &candidate("old", "1.35.0")).expect_status(201);
     wait_for("a preferred holder", || {
         // The candidate that was pinged answers.
         for name in ["new", "old"] {
@@ -285,7 +286,7 @@ fn a_request_goes_to_the_server_that_has_the_resource() {
     let list = wait_for("the peer's discovery", || found(&mut client, CLASSES));
     assert_eq!((&list["kind"], &list["apiVersion"]), (&json!("DeviceClassList"), &json!("resource.k8s.io/v1beta2")));
     let class = json!({"metadata": {"name": "a"}, "spec": {}});
-    let made = client.post(CLASSES, &class).expect("an answer").expect(201);
+    let made = client.post(CLASSES, &class).expect_status(201);
     assert_eq!(made["apiVersion"], "resource.k8s.io/v1beta2");
     assert_eq!(
         get(&mut client, "/apis/resource.k8s.io/v1/deviceclasses/a")["metadata"]["uid"],
@@ -293,7 +294,7 @@ fn a_request_goes_to_the_server_that_has_the_resource() {
     );
     // A user is authorized as on the other server.
     let mut nobody = Endpoint { token: Some(NOBODY_TOKEN.to_owned()), ..first.endpoint() }.client();
-    let forbidden = nobody.get(CLASSES).expect("an answer").expect(403);
+    let forbidden = nobody.get(CLASSES).expect_status(403);
     assert!(forbidden["message"].as_str().is_some_and(|why| why.contains("User \"nobody\"")), "{forbidden}");
     // Discovery shows what both serve, unless that of one server is asked for.
     let versions = |accept: &str| {

@@ -2,6 +2,7 @@
 //! both transports, and a WebSocket of the test's own.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::kubectl::is_there;
 use crate::common::kubelet::{echo_ports, execute};
 use crate::common::streams::{Backend, Head, Stream};
@@ -93,7 +94,7 @@ fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
         }),
     };
     assert_eq!(ended, failed);
-    let metrics = fixture.client().get("/metrics").expect("an answer").text();
+    let metrics = fixture.client().get("/metrics").answer().text();
     assert!(metrics.contains("apiserver_stream_translator_requests_total{code=\"200\"} 2\n"), "{metrics}");
     // Who breaks the protocol is left, and so is a kubelet whose client leaves.
     let mut socket = open("command=cat&stdin=1&stdout=1");
@@ -164,7 +165,7 @@ fn a_forwarded_port_is_tunneled() {
         }
     }
     assert_eq!(read, b"hellodcba");
-    let metrics = fixture.client().get("/metrics").expect("an answer").text();
+    let metrics = fixture.client().get("/metrics").answer().text();
     assert!(metrics.contains("apiserver_stream_tunnel_requests_total{code=\"101\"} 1\n"), "{metrics}");
 }
 

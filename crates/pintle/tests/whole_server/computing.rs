@@ -1,6 +1,7 @@
 //! Requests that compute for long, on a server with one worker thread. Guarantees that others are answered before they end. Must
 //! never judge by time: what counts is the order of answers.
 
+use crate::common::http::Answered;
 use crate::common::http::Endpoint;
 use crate::common::process::Installation;
 use serde_json::json;
@@ -25,19 +26,19 @@ fn answered_meanwhile(endpoint: &Endpoint, path: &str, accept: &str) -> usize {
     let (ended, end) = mpsc::channel();
     thread::scope(|scope| {
         let mut short = endpoint.client();
-        assert_eq!(short.get("/livez").expect("an answer").status, 200);
+        assert_eq!(short.get("/livez").answer().status, 200);
         scope.spawn(move || {
             let mut long = endpoint.client().with_header("Accept", accept);
-            let answer = long.get(path).expect("an answer");
+            let answer = long.get(path).answer();
             let _ = ended.send(answer.status);
         });
         loop {
             match end.try_recv() {
                 Ok(status) => break assert_eq!(status, 200, "{path}"),
                 Err(_) => {
-                    assert_eq!(short.get("/livez").expect("an answer").status, 200);
+                    assert_eq!(short.get("/livez").answer().status, 200);
                     let lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
-                    assert_eq!(short.get(lease).expect("an answer").status, 200);
+                    assert_eq!(short.get(lease).answer().status, 200);
                     answered.fetch_add(1, Ordering::Relaxed);
                 }
             }
@@ -56,7 +57,7 @@ fn long_requests_leave_the_worker_thread_to_others() {
         let object = json!({
             "metadata": {"name": format!("c{n}"), "labels": {"app": "a", "tier": "b"}}, "data": {"key": "x".repeat(2000)}
         });
-        client.post("/api/v1/namespaces/default/configmaps", &object).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/configmaps", &object).expect_status(201);
     }
     let path = "/api/v1/namespaces/default/configmaps";
     let selector = long_selector();

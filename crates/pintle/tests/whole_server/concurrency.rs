@@ -2,6 +2,7 @@
 //! each revision once and in order, and that lists are snapshots. Must never depend on timing: the invariants hold for any
 //! order.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::in_process::InProcess;
 use crate::common::{DEADLINE, name, resource_version};
@@ -14,7 +15,7 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn create(client: &mut Client, name: &str, number: u64) -> Value {
     let object = json!({"metadata": {"name": name}, "data": {"number": number.to_string()}});
-    client.post(CONFIG_MAPS, &object).expect("an answer").expect(201)
+    client.post(CONFIG_MAPS, &object).expect_status(201)
 }
 
 fn number(object: &Value) -> u64 {
@@ -29,9 +30,9 @@ fn names(list: &Value) -> Vec<&str> {
 /// Reads, adds one and writes with the resource version that was read, until there is no conflict.
 fn increment(client: &mut Client, path: &str) {
     loop {
-        let mut object = client.get(path).expect("an answer").expect(200);
+        let mut object = client.get(path).expect_status(200);
         object["data"]["number"] = (number(&object) + 1).to_string().into();
-        let answer = client.put(path, &object).expect("an answer");
+        let answer = client.put(path, &object).answer();
         match answer.status {
             200 => return,
             409 => assert_eq!(answer.json()["reason"], "Conflict"),
@@ -55,12 +56,12 @@ fn writes_without_a_resource_version_always_succeed() {
                 for turn in 0..EACH {
                     let patch = json!({"data": {format!("writer-{writer}"): turn.to_string()}}).to_string();
                     let answer = client.send("PATCH", path, "application/merge-patch+json", patch.as_bytes());
-                    answer.expect("an answer").expect(200);
+                    answer.expect_status(200);
                 }
             });
         }
     });
-    let busy = server.client().get(&path).expect("an answer").expect(200);
+    let busy = server.client().get(&path).expect_status(200);
     let last = (EACH - 1).to_string();
     assert!((0..WRITERS).all(|writer| busy["data"][format!("writer-{writer}")] == last.as_str()), "{busy}");
 }
@@ -72,12 +73,12 @@ fn a_read_waits_for_a_version_that_is_about_to_come() {
     let mut seen = 0;
     for round in 0..10 {
         let name = format!("awaited-{round}");
-        let next = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200)) + 1;
+        let next = resource_version(&client.get(CONFIG_MAPS).expect_status(200)) + 1;
         std::thread::scope(|scope| {
             let asked = ["", "&resourceVersionMatch=Exact"].map(|how| {
                 let path = format!("{CONFIG_MAPS}?resourceVersion={next}{how}");
                 let mut client = server.client();
-                scope.spawn(move || client.get(&path).expect("an answer").expect(200))
+                scope.spawn(move || client.get(&path).expect_status(200))
             });
             let came = resource_version(&create(&mut client, &name, 0));
             let lists = asked.map(|reader| reader.join().expect("a list"));
@@ -110,7 +111,7 @@ fn one_of_many_creates_what_all_apply() {
                     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
                     let config = config.to_string();
                     let answer = client.send("PATCH", &path, "application/apply-patch+yaml", config.as_bytes());
-                    let answer = answer.expect("an answer");
+                    let answer = answer.answer();
                     assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
                     created.fetch_add(usize::from(answer.status == 201), Ordering::Relaxed);
                 }
@@ -118,7 +119,7 @@ fn one_of_many_creates_what_all_apply() {
         }
     });
     assert_eq!(created.into_inner(), OBJECTS);
-    let list = server.client().get(CONFIG_MAPS).expect("an answer").expect(200);
+    let list = server.client().get(CONFIG_MAPS).expect_status(200);
     let new = list["items"].as_array().expect("items").iter().filter(|object| name(object).starts_with("new-"));
     assert!(new.map(|object| object["data"].as_object().map_or(0, |data| data.len())).eq([WRITERS; OBJECTS]));
 }
@@ -163,7 +164,7 @@ fn no_update_is_lost_and_watchers_see_each_one_once() {
             });
         }
     });
-    let end = server.client().get(&path).expect("an answer").expect(200);
+    let end = server.client().get(&path).expect_status(200);
     assert_eq!(number(&end), WRITERS * EACH);
 }
 
@@ -183,7 +184,7 @@ fn one_of_many_creates_and_one_of_many_deletes_wins() {
                                 "POST" => client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}})),
                                 _ => client.delete(&path),
                             };
-                            answer.expect("an answer").status
+                            answer.answer().status
                         })
                     })
                     .collect();
@@ -211,12 +212,12 @@ fn patches_of_many_are_all_there() {
                 for number in 0..20 {
                     let patch = json!({"data": {format!("w{writer}-{number}"): "x"}}).to_string();
                     let answer = client.send("PATCH", path, crate::common::http::MERGE_PATCH, patch.as_bytes());
-                    answer.expect("an answer").expect(200);
+                    answer.expect_status(200);
                 }
             });
         }
     });
-    let end = server.client().get(&path).expect("an answer").expect(200);
+    let end = server.client().get(&path).expect_status(200);
     assert_eq!(end["data"].as_object().expect("data").len(), 1 + 4 * 20);
 }
 
@@ -237,7 +238,7 @@ fn lists_during_writes_are_snapshots() {
             for round in 1..=ROUNDS {
                 for name in all.iter().rev() {
                     let object = json!({"metadata": {"name": name}, "data": {"number": round.to_string()}});
-                    client.put(&format!("{CONFIG_MAPS}/{name}"), &object).expect("an answer").expect(200);
+                    client.put(&format!("{CONFIG_MAPS}/{name}"), &object).expect_status(200);
                 }
             }
             done.store(true, Ordering::SeqCst);
@@ -268,7 +269,7 @@ fn pages(client: &mut Client, limit: u64) -> (u64, Vec<Value>) {
     let mut token = String::new();
     let mut version = None;
     loop {
-        let page = client.get(&format!("{CONFIG_MAPS}?limit={limit}&continue={token}")).expect("an answer").expect(200);
+        let page = client.get(&format!("{CONFIG_MAPS}?limit={limit}&continue={token}")).expect_status(200);
         let this = resource_version(&page);
         assert_eq!(*version.get_or_insert(this), this, "all pages are of one snapshot");
         items.extend(page["items"].as_array().expect("items").iter().cloned());
@@ -285,37 +286,37 @@ fn pages_do_not_see_deletes_and_creates_in_between() {
     let mut client = server.client();
     let before: Vec<String> = (0..20).map(|index| format!("page-{index:02}")).collect();
     before.iter().for_each(|name| drop(create(&mut client, name, 0)));
-    let first = client.get(&format!("{CONFIG_MAPS}?limit=7")).expect("an answer").expect(200);
+    let first = client.get(&format!("{CONFIG_MAPS}?limit=7")).expect_status(200);
     assert_eq!(names(&first), before[..7]);
     assert_eq!(first["metadata"]["remainingItemCount"], 13);
     let token = first["metadata"]["continue"].as_str().expect("a token").to_owned();
 
     // Behind and in front of the token, what is there goes and something else comes.
     for name in before.iter().step_by(2) {
-        client.delete(&format!("{CONFIG_MAPS}/{name}")).expect("an answer").expect(200);
+        client.delete(&format!("{CONFIG_MAPS}/{name}")).expect_status(200);
     }
     for name in ["page-00-new", "page-08-new", "page-99"] {
         create(&mut client, name, 1);
     }
     let changed = json!({"metadata": {"name": "page-09"}, "data": {"number": "2"}});
-    client.put(&format!("{CONFIG_MAPS}/page-09"), &changed).expect("an answer").expect(200);
+    client.put(&format!("{CONFIG_MAPS}/page-09"), &changed).expect_status(200);
 
     let path = format!("{CONFIG_MAPS}?limit=7&continue={token}");
-    let second = client.get(&path).expect("an answer").expect(200);
+    let second = client.get(&path).expect_status(200);
     assert_eq!(names(&second), before[7..14]);
     assert_eq!(resource_version(&second), resource_version(&first));
     assert_eq!(number(&second["items"][2]), 0, "page-09 as it was");
     // A token may be used again, and tells the same.
-    assert_eq!(client.get(&path).expect("an answer").expect(200), second);
+    assert_eq!(client.get(&path).expect_status(200), second);
     let token = second["metadata"]["continue"].as_str().expect("a token");
-    let third = client.get(&format!("{CONFIG_MAPS}?limit=7&continue={token}")).expect("an answer").expect(200);
+    let third = client.get(&format!("{CONFIG_MAPS}?limit=7&continue={token}")).expect_status(200);
     assert_eq!(names(&third), before[14..]);
     assert!(third["metadata"]["continue"].is_null() && third["metadata"]["remainingItemCount"].is_null());
 
     // A list of now, and one of then.
     let exact = format!("{CONFIG_MAPS}?resourceVersion={}&resourceVersionMatch=Exact", resource_version(&first));
-    assert_eq!(names(&client.get(&exact).expect("an answer").expect(200)), before);
-    let now = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    assert_eq!(names(&client.get(&exact).expect_status(200)), before);
+    let now = client.get(CONFIG_MAPS).expect_status(200);
     let mut expected: Vec<&str> = before.iter().skip(1).step_by(2).map(String::as_str).collect();
     expected.extend(["page-00-new", "page-08-new", "page-99"]);
     expected.sort_unstable();
@@ -334,11 +335,11 @@ fn a_watch_from_a_list_continues_where_the_list_ends() {
                 for number in 0..60 {
                     let object = json!({"metadata": {"name": name}, "data": {"number": number.to_string()}});
                     if number % 3 == 0 {
-                        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+                        client.post(CONFIG_MAPS, &object).expect_status(201);
                     } else if number % 3 == 1 {
-                        client.put(&format!("{CONFIG_MAPS}/{name}"), &object).expect("an answer").expect(200);
+                        client.put(&format!("{CONFIG_MAPS}/{name}"), &object).expect_status(200);
                     } else {
-                        client.delete(&format!("{CONFIG_MAPS}/{name}")).expect("an answer").expect(200);
+                        client.delete(&format!("{CONFIG_MAPS}/{name}")).expect_status(200);
                     }
                 }
                 // The watchers end with this.
@@ -348,7 +349,7 @@ fn a_watch_from_a_list_continues_where_the_list_ends() {
         for _ in 0..3 {
             scope.spawn(move || {
                 let mut client = server.client();
-                let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+                let list = client.get(CONFIG_MAPS).expect_status(200);
                 let items = list["items"].as_array().expect("items").iter();
                 let mut state: BTreeMap<String, u64> =
                     items.map(|item| (name(item).to_owned(), number(item))).collect();
@@ -366,7 +367,7 @@ fn a_watch_from_a_list_continues_where_the_list_ends() {
                     };
                     assert_eq!(was, kind != "ADDED", "{kind} {name}");
                 }
-                let now = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+                let now = client.get(CONFIG_MAPS).expect_status(200);
                 assert_eq!(names(&now), state.keys().map(String::as_str).collect::<Vec<_>>());
             });
         }

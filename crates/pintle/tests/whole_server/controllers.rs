@@ -2,6 +2,7 @@
 //! controllers work without another process, and that `--controllers=` disables them. Must never depend on when a controller
 //! acts.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, JSON};
 use crate::common::in_process::InProcess;
 use crate::common::kubectl::Kubectl;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn create(client: &mut Client, path: &str, metadata: Value) -> String {
-    let created = client.post(path, &json!({ "metadata": metadata })).expect("an answer").expect(201);
+    let created = client.post(path, &json!({ "metadata": metadata })).expect_status(201);
     created["metadata"]["uid"].as_str().expect("a uid").to_owned()
 }
 
@@ -25,7 +26,7 @@ fn family(client: &mut Client) {
 }
 
 fn exists(client: &mut Client, path: &str) -> bool {
-    match client.get(path).expect("an answer").status {
+    match client.get(path).answer().status {
         200 => true,
         404 => false,
         status => panic!("{path}: {status}"),
@@ -37,7 +38,7 @@ fn wait_until_gone(client: &mut Client, path: &str) {
 }
 
 fn delete(client: &mut Client, path: &str, options: Value) -> Value {
-    client.send("DELETE", path, JSON, options.to_string().as_bytes()).expect("an answer").expect(200)
+    client.send("DELETE", path, JSON, options.to_string().as_bytes()).expect_status(200)
 }
 
 fn child() -> String {
@@ -63,7 +64,7 @@ fn propagation_policies_are_carried_out() {
     family(&mut client);
     delete(&mut client, &owner(), json!({"propagationPolicy": "Orphan"}));
     wait_until_gone(&mut client, &owner());
-    let child = client.get(&child()).expect("an answer").expect(200);
+    let child = client.get(&child()).expect_status(200);
     assert_eq!(child["metadata"].get("ownerReferences"), None);
 }
 
@@ -74,7 +75,7 @@ fn a_namespace_goes_with_everything_in_it() {
     create(&mut client, "/api/v1/namespaces", json!({"name": "shop"}));
     create(&mut client, "/api/v1/namespaces/shop/configmaps", json!({"name": "a"}));
     create(&mut client, "/api/v1/namespaces/shop/secrets", json!({"name": "b"}));
-    let deleted = client.delete("/api/v1/namespaces/shop").expect("an answer").expect(200);
+    let deleted = client.delete("/api/v1/namespaces/shop").expect_status(200);
     assert_eq!(deleted["status"]["phase"], "Terminating");
     wait_until_gone(&mut client, "/api/v1/namespaces/shop");
     create(&mut client, "/api/v1/namespaces", json!({"name": "shop"}));
@@ -86,7 +87,7 @@ fn a_namespace_goes_with_everything_in_it() {
 /// The name of the server's lease.
 fn identity(client: &mut Client) -> String {
     let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
-    let leases = client.get(leases).expect("an answer").expect(200);
+    let leases = client.get(leases).expect_status(200);
     let lease = &leases["items"][0];
     assert_eq!(lease["metadata"]["labels"]["apiserver.kubernetes.io/identity"], "kube-apiserver", "{leases}");
     name(lease).to_owned()
@@ -107,7 +108,7 @@ fn bootstrap_objects_are_restored() {
         "/api/v1/namespaces/default/services/kubernetes",
         "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
     ];
-    let before = paths.map(|path| client.get(path).expect("an answer").expect(200));
+    let before = paths.map(|path| client.get(path).expect_status(200));
     for path in paths {
         delete(&mut client, path, json!({}));
     }
@@ -122,9 +123,9 @@ fn bootstrap_objects_are_restored() {
             assert_eq!((&after["spec"], &after["data"]), (&before["spec"], &before["data"]), "{path}");
         }
     }
-    let address = client.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.1").expect("an answer").expect(200);
+    let address = client.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.1").expect_status(200);
     assert_eq!(address["spec"]["parentRef"]["name"], "kubernetes");
-    let range = client.get(range).expect("an answer").expect(200);
+    let range = client.get(range).expect_status(200);
     assert_eq!(range["status"]["conditions"][0]["type"], "Ready");
 }
 
@@ -142,7 +143,7 @@ fn without_controllers_things_stay_and_with_them_they_go_on() {
     create(&mut client, "/api/v1/namespaces/shop/configmaps", json!({"name": "a"}));
     create(&mut client, CONFIG_MAPS, json!({"name": "held", "finalizers": ["foregroundDeletion"]}));
     delete(&mut client, &owner(), json!({}));
-    client.delete("/api/v1/namespaces/shop").expect("an answer").expect(200);
+    client.delete("/api/v1/namespaces/shop").expect_status(200);
     delete(&mut client, &format!("{CONFIG_MAPS}/held"), json!({}));
     process.kill();
     // Nothing has happened before the second start either: no controller ran.

@@ -3,6 +3,7 @@
 //! once and in order. Must never depend on luck: rounds end after a number of acknowledgements that differs from round
 //! to round.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::Installation;
 use crate::common::{DEADLINE, name, resource_version, wait_for};
@@ -65,7 +66,7 @@ fn acknowledged_writes_survive_every_kill() {
         let endpoint = process.endpoint();
         let mut client = endpoint.client();
 
-        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        let list = client.get(CONFIG_MAPS).expect_status(200);
         let now = resource_version(&list);
         assert!(now >= highest, "round {round}: resource versions rise: {now} after {highest}");
         assert_eq!(read(&list), state, "round {round}: what another start had seen or was acknowledged");
@@ -75,7 +76,7 @@ fn acknowledged_writes_survive_every_kill() {
             assert_eq!(events, expected, "round {round}: events after {begin}");
             assert!(created > highest, "round {round}: a new write has a new resource version");
         }
-        let begin = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200));
+        let begin = resource_version(&client.get(CONFIG_MAPS).expect_status(200));
         begins.push(begin);
         if round == KILLS {
             break;
@@ -104,7 +105,7 @@ fn acknowledged_writes_survive_every_kill() {
         // Start once more only to look: this is where pending writes are found to have happened or not.
         let mut process = installation.start();
         let mut client = process.endpoint().client();
-        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        let list = client.get(CONFIG_MAPS).expect_status(200);
         let (events, _) = watch_to_the_end(&mut client, begin);
         settle(round, &logs, &events, &mut state);
         assert_eq!(read(&list), state, "round {round}: the state is the old one and the events");
@@ -186,9 +187,9 @@ fn read(list: &Value) -> State {
 fn watch_to_the_end(client: &mut Client, from: u64) -> (Vec<(u64, Change)>, u64) {
     let marker = json!({"metadata": {"generateName": "end-"}});
     // Its creation and deletion are two more events, of which none is left behind.
-    let end = client.post(CONFIG_MAPS, &marker).expect("an answer").expect(201);
+    let end = client.post(CONFIG_MAPS, &marker).expect_status(201);
     let created = resource_version(&end);
-    client.delete(&format!("{CONFIG_MAPS}/{}", name(&end))).expect("an answer").expect(200);
+    client.delete(&format!("{CONFIG_MAPS}/{}", name(&end))).expect_status(200);
     let timeout = DEADLINE.as_secs();
     let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion={from}&timeoutSeconds={timeout}");
     let mut watch = client.watch(&path).expect("the history is still there");

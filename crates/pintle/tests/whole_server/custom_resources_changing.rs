@@ -2,6 +2,7 @@
 //! steps use only the API. Must never depend on how fast a definition is served.
 
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, MERGE_PATCH};
 use crate::common::process::Installation;
 use crate::common::{resource_version, wait_for};
@@ -33,14 +34,14 @@ fn widget(name: &str, spec: Value) -> Value {
 /// Polls until a response is as expected.
 fn until(client: &mut Client, path: &str, is: impl Fn(u16, &Value) -> bool) -> Value {
     wait_for(path, || {
-        let answer = client.get(path).expect("an answer");
+        let answer = client.get(path).answer();
         let body = if answer.status == 200 { answer.json() } else { Value::Null };
         is(answer.status, &body).then_some(body)
     })
 }
 
 fn change(client: &mut Client, path: &str, patch: Value) -> Value {
-    client.send("PATCH", path, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer").expect(200)
+    client.send("PATCH", path, MERGE_PATCH, patch.to_string().as_bytes()).expect_status(200)
 }
 
 fn redefine(client: &mut Client, versions: Value) {
@@ -54,9 +55,9 @@ fn stored_objects_are_read_as_the_definition_says_now() {
     let mut client = process.endpoint().client();
     let text = || json!({"type": "string"});
     let first = version("v1", true, json!({"a": text(), "b": text()}));
-    client.post(DEFINITIONS, &definition(json!([first]))).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(json!([first]))).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
-    client.post(WIDGETS, &widget("x", json!({"a": "red", "b": "y"}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("x", json!({"a": "red", "b": "y"}))).expect_status(201);
 
     // A field goes, another one has a default, a third one selects.
     let mut second = version("v1", true, json!({"a": text(), "c": {"type": "string", "default": "new"}}));
@@ -67,7 +68,7 @@ fn stored_objects_are_read_as_the_definition_says_now() {
     let shown = until(&mut client, &object, |_, shown| shown["spec"] == read);
     let version_before = shown["metadata"]["resourceVersion"].clone();
     for (value, count) in [("red", 1), ("blue", 0)] {
-        let found = client.get(&format!("{WIDGETS}?fieldSelector=spec.a%3D{value}")).expect("an answer").expect(200);
+        let found = client.get(&format!("{WIDGETS}?fieldSelector=spec.a%3D{value}")).expect_status(200);
         assert_eq!(found["items"].as_array().map(Vec::len), Some(count), "{value}");
     }
     process.kill();
@@ -83,7 +84,7 @@ fn stored_objects_are_read_as_the_definition_says_now() {
     let other = object.replace("/v1/", "/v2/");
     let moved = until(&mut client, &other, |_, shown| shown["spec"] == json!({"a": "red"}));
     assert_eq!(moved["apiVersion"], "example.com/v2");
-    let definition = client.get(DEFINITION).expect("an answer").expect(200);
+    let definition = client.get(DEFINITION).expect_status(200);
     assert_eq!(definition["status"]["storedVersions"], json!(["v1", "v2"]));
     let written = change(&mut client, &other, json!({}));
     assert_ne!(written["metadata"]["resourceVersion"], version_before, "it is stored in another version now");
@@ -100,19 +101,19 @@ fn owners_are_forgotten_when_a_version_lacks_their_fields() {
         let field = if name == "v1" { "host" } else { "address" };
         version(name, name == "v1", json!({field: {"type": "string"}, "size": {"type": "integer"}}))
     });
-    client.post(DEFINITIONS, &definition(json!(versions))).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(json!(versions))).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     for (name, spec, has_owners) in [("x", json!({"address": "a"}), false), ("y", json!({"size": 2}), true)] {
-        client.post(WIDGETS, &widget(name, json!({"host": "h", "size": 1}))).expect("an answer").expect(201);
+        client.post(WIDGETS, &widget(name, json!({"host": "h", "size": 1}))).expect_status(201);
         let path = format!("{WIDGETS}/{name}").replace("/v1/", "/v2/");
-        let shown = client.get(&path).expect("an answer").expect(200);
+        let shown = client.get(&path).expect_status(200);
         assert_eq!(shown["spec"], json!({"size": 1}), "conversion drops what the version does not know");
         assert!(shown["metadata"]["managedFields"].is_array(), "{shown}");
         // Its new fields would be needed in the version in which others are owned.
         let mut object = shown.clone();
         object["spec"] = spec;
         let body = object.to_string();
-        let written = client.send("PUT", &path, "application/json", body.as_bytes()).expect("an answer").expect(200);
+        let written = client.send("PUT", &path, "application/json", body.as_bytes()).expect_status(200);
         assert_eq!(written["metadata"]["managedFields"].is_array(), has_owners, "{written}");
         assert_eq!(written["metadata"]["generation"], 2, "{written}");
     }
@@ -133,15 +134,15 @@ fn write_widgets(endpoint: &Endpoint, writer: usize, writes: &AtomicUsize, stopp
             break;
         }
         let name = format!("w{writer}-{number}");
-        let created = client.post(WIDGETS, &widget(&name, json!({}))).expect("an answer").expect(201);
+        let created = client.post(WIDGETS, &widget(&name, json!({}))).expect_status(201);
         // The stamp is dropped and given anew.
         let path = format!("{WIDGETS}/{name}");
         let mut replaced = created.clone();
         replaced["spec"] = json!({"size": 1});
-        let replaced = client.put(&path, &replaced).expect("an answer").expect(200);
+        let replaced = client.put(&path, &replaced).expect_status(200);
         let patch = json!({"spec": {"stamp": null, "size": 2}});
         let patched = client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes());
-        let patched = patched.expect("an answer").expect(200);
+        let patched = patched.expect_status(200);
         written.extend([created, replaced, patched]);
         writes.fetch_add(3, Ordering::Relaxed);
     }
@@ -152,7 +153,7 @@ fn write_widgets(endpoint: &Endpoint, writer: usize, writes: &AtomicUsize, stopp
 /// under.
 fn check_writes_under_changes(changing: &Endpoint, writing: &[Endpoint], changes: u64) {
     let mut client = changing.client();
-    client.post(DEFINITIONS, &definition(stamping(1))).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(stamping(1))).expect_status(201);
     for endpoint in writing {
         until(&mut endpoint.client(), WIDGETS, |status, _| status == 200);
     }
@@ -224,19 +225,19 @@ fn nothing_is_created_under_a_definition_that_is_gone() {
                         break;
                     }
                     let answer = client.post(WIDGETS, &widget(&format!("w{writer}-{number}"), json!({})));
-                    let status = answer.expect("an answer").status;
+                    let status = answer.answer().status;
                     assert!(matches!(status, 201 | 403 | 404), "{status}");
                 }
             });
         }
         for _ in 0..10 {
-            let created = client.post(DEFINITIONS, &definition(versions())).expect("an answer").expect(201);
+            let created = client.post(DEFINITIONS, &definition(versions())).expect_status(201);
             let established = until(&mut client, WIDGETS, |status, _| status == 200);
             for widget in established["items"].as_array().into_iter().flatten() {
                 assert!(resource_version(widget) > resource_version(&created), "{widget} is older than {created}");
             }
             thread::sleep(std::time::Duration::from_millis(20));
-            client.delete(DEFINITION).expect("an answer").expect(200);
+            client.delete(DEFINITION).expect_status(200);
             until(&mut client, DEFINITION, |status, _| status == 404);
         }
         stopped.store(true, Ordering::Relaxed);
@@ -253,11 +254,11 @@ fn each_version_selects_by_its_own_fields() {
     let mut versions = [version("v1", true, spec("old")), version("v2", false, spec("new"))];
     versions[0]["selectableFields"] = json!([{"jsonPath": ".spec.color"}]);
     versions[1]["selectableFields"] = json!([{"jsonPath": ".spec.shape"}]);
-    client.post(DEFINITIONS, &definition(json!(versions))).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(json!(versions))).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let (v1, v2) = (WIDGETS, WIDGETS.replace("/v1/", "/v2/"));
-    client.post(v1, &widget("x", json!({"color": "red", "shape": "round"}))).expect("an answer").expect(201);
-    client.post(v1, &widget("y", json!({"color": "red", "shape": "flat"}))).expect("an answer").expect(201);
+    client.post(v1, &widget("x", json!({"color": "red", "shape": "round"}))).expect_status(201);
+    client.post(v1, &widget("y", json!({"color": "red", "shape": "flat"}))).expect_status(201);
     let rows = [
         (v1, "spec.color=red", Some(2)),
         (v1, "spec.color!=red", Some(0)),
@@ -267,7 +268,7 @@ fn each_version_selects_by_its_own_fields() {
         (&v2, "spec.color=red", None),
     ];
     for (path, selector, count) in rows {
-        let answer = client.get(&format!("{path}?fieldSelector={}", selector.replace('=', "%3D"))).expect("an answer");
+        let answer = client.get(&format!("{path}?fieldSelector={}", selector.replace('=', "%3D"))).answer();
         let found = (answer.status == 200).then(|| answer.json()["items"].as_array().map_or(0, Vec::len));
         assert_eq!(found, count, "{path} {selector}");
         if count.is_none() {
@@ -295,23 +296,23 @@ fn a_write_without_status_takes_it_from_managers_of_other_versions() {
         version
     };
     let versions = json!([with_status("v1", true), with_status("v2", false)]);
-    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(versions)).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let created =
         json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "x"}, "spec": {"a": "1"}});
-    client.post(WIDGETS, &created).expect("an answer").expect(201);
+    client.post(WIDGETS, &created).expect_status(201);
     for (version, kept) in [("v1", true), ("v2", false)] {
         let applied = json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget", "metadata": {"name": "x"},
             "status": {"phase": "Up"}});
         let path =
             format!("{}/x/status?fieldManager=team&force=true", WIDGETS.replace("/v1/", &format!("/{version}/")));
         let apply = client.send("PATCH", &path, "application/apply-patch+yaml", applied.to_string().as_bytes());
-        let mut object = apply.expect("an answer").expect(200);
+        let mut object = apply.expect_status(200);
         object["apiVersion"] = json!("example.com/v1");
         object.as_object_mut().expect("an object").remove("status");
         let path = format!("{WIDGETS}/x");
         let put = client.send("PUT", &path, "application/json", object.to_string().as_bytes());
-        let put = put.expect("an answer").expect(200);
+        let put = put.expect_status(200);
         let owners = put["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
         assert_eq!(owners.iter().any(|owner| owner["manager"] == "team"), kept, "{version}: {put}");
         assert_eq!(put["status"]["phase"], "Up");
@@ -326,14 +327,14 @@ fn an_apply_that_changes_nothing_completes_nothing() {
     let text = || json!({"type": "string"});
     let completed = json!({"a": text(), "b": {"type": "string", "default": "x"}});
     let versions = json!([version("v1", true, json!({"a": text()})), version("v2", false, completed)]);
-    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(versions)).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let path = format!("{}/x?fieldManager=m", WIDGETS.replace("/v1/", "/v2/"));
     let object =
         json!({"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "x"}, "spec": {"a": "1"}});
     for code in [201, 200, 200] {
         let answer = client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes());
-        assert_eq!(answer.expect("an answer").expect(code)["metadata"]["generation"], 1);
+        assert_eq!(answer.expect_status(code)["metadata"]["generation"], 1);
     }
 }
 
@@ -349,13 +350,13 @@ fn managers_of_other_versions_live_as_long_as_these_are_defined() {
         old
     };
     let versions = json!([version("v1", true, spec()), version("v2", false, spec())]);
-    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(versions)).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let apply = |client: &mut Client, version: &str, manager: &str, spec: Value| {
         let object = json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget",
             "metadata": {"name": "x"}, "spec": spec});
         let path = format!("{}/x?fieldManager={manager}", WIDGETS.replace("/v1/", &format!("/{version}/")));
-        client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()).answer()
     };
     let managers = |object: &Value| {
         let entries = object["metadata"]["managedFields"].as_array().cloned().unwrap_or_default();
@@ -392,13 +393,13 @@ fn no_item_repeats_in_a_list_that_is_a_set_for_another_manager() {
     let mut set = list.clone();
     set["x-kubernetes-list-type"] = json!("set");
     let versions = json!([version("v1", true, json!({"list": list})), version("v2", false, json!({"list": set}))]);
-    client.post(DEFINITIONS, &definition(versions)).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(versions)).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let mut apply = |version: &str, manager: &str, list: Value| {
         let object = json!({"apiVersion": format!("example.com/{version}"), "kind": "Widget",
             "metadata": {"name": "x"}, "spec": {"list": list}});
         let path = format!("{}/x?force=true&fieldManager={manager}", WIDGETS.replace("/v1/", &format!("/{version}/")));
-        client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", &path, "application/apply-patch+yaml", object.to_string().as_bytes()).answer()
     };
     apply("v2", "one", json!(["a", "b"])).expect(201);
     let repeated = ".spec.list: duplicate entries for key [=\"a\"]";
@@ -422,10 +423,10 @@ fn a_field_that_comes_back_is_read_again_until_the_object_is_written() {
     let text = || json!({"type": "string"});
     let whole = || json!([version("v1", true, json!({"a": text(), "b": text()}))]);
     let part = || json!([version("v1", true, json!({"a": text()}))]);
-    client.post(DEFINITIONS, &definition(whole())).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(whole())).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     for name in ["read", "written"] {
-        client.post(WIDGETS, &widget(name, json!({"a": "x", "b": "y"}))).expect("an answer").expect(201);
+        client.post(WIDGETS, &widget(name, json!({"a": "x", "b": "y"}))).expect_status(201);
     }
     let [read, written] = ["read", "written"].map(|name| format!("{WIDGETS}/{name}"));
     for _ in 0..2 {
@@ -439,7 +440,7 @@ fn a_field_that_comes_back_is_read_again_until_the_object_is_written() {
     change(&mut client, &written, json!({"spec": {"a": "z"}}));
     redefine(&mut client, whole());
     until(&mut client, &read, |_, shown| shown["spec"]["b"] == "y");
-    let written = client.get(&written).expect("an answer").expect(200);
+    let written = client.get(&written).expect_status(200);
     assert_eq!(written["spec"], json!({"a": "z"}));
 }
 
@@ -450,9 +451,9 @@ fn watches_end_when_their_definition_changes() {
     let mut client = process.endpoint().client();
     let text = || json!({"a": {"type": "string"}});
     let (v1, v2) = (version("v1", true, text()), version("v2", false, text()));
-    client.post(DEFINITIONS, &definition(json!([v1]))).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(json!([v1]))).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
-    client.post(WIDGETS, &widget("x", json!({"a": "b"}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("x", json!({"a": "b"}))).expect_status(201);
     let begin = |version: &str, selector: &str| {
         let path = format!("{}?watch=true{selector}", WIDGETS.replace("v1", version));
         let mut watch = process.endpoint().client().watch(&path).expect("a watch");
@@ -503,13 +504,13 @@ fn defaults_that_were_not_stored_go_with_the_definition() {
         let of = |default| json!({"a": field(Some("A")), "c": field(default)});
         json!([version("v1", false, of(of_request)), version("v2", true, of(of_storage))])
     };
-    client.post(DEFINITIONS, &definition(versions(None, None))).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition(versions(None, None))).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
-    client.post(WIDGETS, &widget("before", json!({}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("before", json!({}))).expect_status(201);
     redefine(&mut client, versions(None, Some("C")));
     let [before, during] = ["before", "during"].map(|name| format!("{WIDGETS}/{name}"));
     // One is written without the default, which is added when it is read.
-    let made = client.post(WIDGETS, &widget("during", json!({}))).expect("an answer").expect(201);
+    let made = client.post(WIDGETS, &widget("during", json!({}))).expect_status(201);
     assert_eq!(made["spec"], json!({"a": "A", "c": "C"}));
     for path in [&before, &during] {
         until(&mut client, path, |_, shown| shown["spec"] == json!({"a": "A", "c": "C"}));
@@ -522,16 +523,16 @@ fn defaults_that_were_not_stored_go_with_the_definition() {
     }
     redefine(&mut client, versions(Some("C"), None));
     for path in [&before, &during] {
-        let shown = client.get(path).expect("an answer").expect(200);
+        let shown = client.get(path).expect_status(200);
         assert_eq!(shown["spec"], json!({"a": "A"}), "{path}");
     }
-    let list = client.get(WIDGETS).expect("an answer").expect(200);
+    let list = client.get(WIDGETS).expect_status(200);
     assert!(list["items"].as_array().into_iter().flatten().all(|shown| shown["spec"] == json!({"a": "A"})), "{list}");
     // The version of a request fills in its defaults, which are stored.
     let written = change(&mut client, &before, json!({"metadata": {"labels": {"a": "b"}}}));
     assert_eq!(written["spec"], json!({"a": "A", "c": "C"}));
     redefine(&mut client, versions(None, None));
-    let [written, other] = [&before, &during].map(|path| client.get(path).expect("an answer").expect(200));
+    let [written, other] = [&before, &during].map(|path| client.get(path).expect_status(200));
     assert_eq!((&written["spec"], &other["spec"]), (&json!({"a": "A", "c": "C"}), &json!({"a": "A"})));
     // Nothing is left to be written.
     let same = change(&mut client, &during, json!({}));

@@ -1,6 +1,7 @@
 //! Requests for custom resources: unknown fields, media types, kinds, patches and apply. Guarantees that all steps use only the
 //! API.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, JSON, JSON_PATCH, MERGE_PATCH, YAML};
 use crate::common::process::Installation;
 use crate::common::wait_for;
@@ -38,8 +39,8 @@ fn serve() -> (Installation, crate::common::process::Process, Client) {
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory", "--disable-admission-plugins=ServiceAccount"]);
     let mut client = process.endpoint().client();
-    client.post(DEFINITIONS, &definition()).expect("an answer").expect(201);
-    wait_for("the resource", || (client.get(WIDGETS).expect("an answer").status == 200).then_some(()));
+    client.post(DEFINITIONS, &definition()).expect_status(201);
+    wait_for("the resource", || (client.get(WIDGETS).answer().status == 200).then_some(()));
     (installation, process, client)
 }
 
@@ -47,11 +48,11 @@ fn serve() -> (Installation, crate::common::process::Process, Client) {
 fn a_version_is_listed_whatever_the_method() {
     let (_installation, _process, mut client) = serve();
     for method in ["GET", "POST", "DELETE"] {
-        let list = client.send(method, "/apis/example.com/v1", JSON, b"").expect("an answer").expect(200);
+        let list = client.send(method, "/apis/example.com/v1", JSON, b"").expect_status(200);
         assert_eq!(list["kind"], "APIResourceList", "{method}");
     }
     let accept = format!("{JSON}\r\nAccept: text/html");
-    let refused = client.send("GET", "/apis/example.com/v1", &accept, b"").expect("an answer").expect(406);
+    let refused = client.send("GET", "/apis/example.com/v1", &accept, b"").expect_status(406);
     let message = "only the following media types are accepted: application/json, application/yaml, \
                    application/vnd.kubernetes.protobuf";
     assert_eq!(refused["message"], message);
@@ -70,7 +71,7 @@ fn unknown_fields_are_reported_as_asked() {
         "unknown field \"spec.inner.metadata.junk\"",
     ];
     let mut post = |query: &str, sent: &[u8]| {
-        client.send("POST", &format!("{WIDGETS}?dryRun=All{query}"), "application/json", sent).expect("an answer")
+        client.send("POST", &format!("{WIDGETS}?dryRun=All{query}"), "application/json", sent).answer()
     };
     let strict = post("&fieldValidation=Strict", sent).expect(400);
     assert_eq!(
@@ -197,7 +198,7 @@ fn unknown_fields_are_reported_as_asked() {
         "Widget in version \"v1\" cannot be handled as a Widget: Object 'Kind' is missing in '{}'"
     );
     // The kind is the last thing that is checked before the content.
-    client.post(WIDGETS, &widget("b", json!({}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("b", json!({}))).expect_status(201);
     let replacements = [
         ("missing", "missing", 404, "widgets.example.com \"missing\" not found"),
         ("b", "c", 400, "the name of the object (c) does not match the name on the URL (b)"),
@@ -211,12 +212,12 @@ fn unknown_fields_are_reported_as_asked() {
     for (path, name, code, message) in replacements {
         let sent = json!({"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": name}});
         let answer = client.send("PUT", &format!("{WIDGETS}/{path}"), JSON, sent.to_string().as_bytes());
-        assert_eq!(answer.expect("an answer").expect(code)["message"], message);
+        assert_eq!(answer.expect_status(code)["message"], message);
     }
-    let mut stored = client.get(&format!("{WIDGETS}/b")).expect("an answer").expect(200);
+    let mut stored = client.get(&format!("{WIDGETS}/b")).expect_status(200);
     stored["kind"] = json!("Gadget");
     let status = client.send("PUT", &format!("{WIDGETS}/b/status"), JSON, stored.to_string().as_bytes());
-    assert_eq!(status.expect("an answer").expect(200)["kind"], "Widget");
+    assert_eq!(status.expect_status(200)["kind"], "Widget");
 }
 
 #[test]
@@ -235,32 +236,31 @@ fn negative_zeros_are_zeros() {
             ("POST", WIDGETS.to_owned(), YAML),
             ("PATCH", format!("{path}?fieldManager=m"), APPLY),
         ] {
-            let made = client.send(method, &path, media_type, body(zero).as_bytes()).expect("an answer");
+            let made = client.send(method, &path, media_type, body(zero).as_bytes()).answer();
             assert_eq!(made.status, 201, "{zero}: {}", made.text());
-            let read = client.get(&format!("{WIDGETS}/a")).expect("an answer");
+            let read = client.get(&format!("{WIDGETS}/a")).answer();
             for answer in [made, read] {
                 assert!(answer.text().contains(r#""free":{"list":[0],"zero":0}"#), "{zero}: {}", answer.text());
             }
-            client.delete(&format!("{WIDGETS}/a")).expect("an answer").expect(200);
+            client.delete(&format!("{WIDGETS}/a")).expect_status(200);
         }
-        client.post(WIDGETS, &widget("a", json!({}))).expect("an answer").expect(201);
+        client.post(WIDGETS, &widget("a", json!({}))).expect_status(201);
         let merge = format!("{{\"spec\":{{\"free\":{{\"zero\":{zero}}}}}}}");
         let json = format!(r#"[{{"op":"add","path":"/spec/free","value":{{"zero":{zero}}}}}]"#);
         for (media_type, patch) in [(MERGE_PATCH, merge), (JSON_PATCH, json)] {
-            let patched = client.send("PATCH", &path, media_type, patch.as_bytes()).expect("an answer");
+            let patched = client.send("PATCH", &path, media_type, patch.as_bytes()).answer();
             assert!(patched.text().contains(r#""free":{"zero":0}"#), "{zero}: {}", patched.text());
         }
-        client.delete(&path).expect("an answer").expect(200);
+        client.delete(&path).expect_status(200);
     }
 }
 
 #[test]
 fn patches_remove_neither_the_version_nor_the_owners() {
     let (_installation, _process, mut client) = serve();
-    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect_status(201);
     let object = format!("{WIDGETS}/a");
-    let mut patch =
-        |patch: Value| client.send("PATCH", &object, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer");
+    let mut patch = |patch: Value| client.send("PATCH", &object, MERGE_PATCH, patch.to_string().as_bytes()).answer();
     for version in [json!(null), json!(""), json!("0")] {
         let refused = patch(json!({"metadata": {"resourceVersion": version}})).expect(422);
         let message = "widgets.example.com \"a\" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for \
@@ -276,10 +276,10 @@ fn patches_remove_neither_the_version_nor_the_owners() {
 #[test]
 fn patches_change_no_type() {
     let (_installation, _process, mut client) = serve();
-    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect_status(201);
     let mut patch = |part: &str, patch: Value| {
         let path = format!("{WIDGETS}/a{part}");
-        client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes()).answer()
     };
     let other_version = patch("", json!({"apiVersion": "example.com/v9", "spec": {"set": ["a", "a"]}}));
     assert_eq!(other_version.header("warning"), "299 - \"unknown field \\\"spec\\\"\"");
@@ -314,7 +314,7 @@ fn patches_change_no_type() {
 #[test]
 fn unsupported_methods_are_named_by_their_verbs() {
     let (_installation, _process, mut client) = serve();
-    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect_status(201);
     let (object, status) = (format!("{WIDGETS}/a"), format!("{WIDGETS}/a/status"));
     let (below, nameless) = (format!("{status}/x"), format!("{WIDGETS}//status"));
     let proxy = WIDGETS.replace("/v1/", "/v1/proxy/") + "/a";
@@ -333,20 +333,20 @@ fn unsupported_methods_are_named_by_their_verbs() {
         ("PUT", nameless.as_str(), 400, "name must be provided".to_owned()),
         ("GET", proxy.as_str(), 405, unsupported("proxy")),
     ] {
-        let answer = client.send(method, path, MERGE_PATCH, b"{}").expect("an answer").expect(code);
+        let answer = client.send(method, path, MERGE_PATCH, b"{}").expect_status(code);
         assert_eq!(answer["message"], message, "{method} {path}");
     }
     // The legacy path of a watch is one whatever the method is.
     let watch = WIDGETS.replace("/v1/", "/v1/watch/") + "?timeoutSeconds=1";
     for method in ["GET", "POST", "PUT"] {
-        let events = client.send(method, &watch, MERGE_PATCH, b"").expect("an answer");
+        let events = client.send(method, &watch, MERGE_PATCH, b"").answer();
         assert_eq!(events.status, 200, "{method}");
         assert!(events.text().starts_with("{\"type\":\"ADDED\""), "{method} {}", events.text());
     }
-    let everywhere = client.send("PUT", "/apis/example.com/v1/widgets", MERGE_PATCH, b"{}").expect("an answer");
+    let everywhere = client.send("PUT", "/apis/example.com/v1/widgets", MERGE_PATCH, b"{}").answer();
     assert_eq!((everywhere.status, everywhere.text().as_str()), (404, "404 page not found\n"));
     let twice = "/apis/example.com/v1/namespaces/default/namespaces/widgets";
-    let twice = client.send("GET", twice, MERGE_PATCH, b"").expect("an answer");
+    let twice = client.send("GET", twice, MERGE_PATCH, b"").answer();
     assert_eq!((twice.status, twice.text().as_str()), (404, "404 page not found\n"));
 }
 
@@ -355,7 +355,7 @@ fn apply_follows_the_topology_of_the_schema() {
     let (_installation, _process, mut client) = serve();
     let mut apply = |manager: &str, spec: Value| {
         let path = format!("{WIDGETS}/a?fieldManager={manager}");
-        client.send("PATCH", &path, APPLY, widget("a", spec).to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", &path, APPLY, widget("a", spec).to_string().as_bytes()).answer()
     };
     apply("one", json!({"set": ["x"], "map": [{"k": "1", "v": "a"}]})).expect(201);
     let both = apply("two", json!({"set": ["y"], "map": [{"k": "2", "v": "b"}]})).expect(200);
@@ -382,42 +382,41 @@ fn apply_follows_the_topology_of_the_schema() {
 #[test]
 fn media_types_are_those_of_trees() {
     let (_installation, _process, mut client) = serve();
-    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("a", json!({"a": "x"}))).expect_status(201);
     let object = format!("{WIDGETS}/a");
     let patches = "the body of the request was in an unknown format - accepted media types include: \
                    application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
     for content_type in ["application/strategic-merge-patch+json", "application/json"] {
-        let refused = client.send("PATCH", &object, content_type, b"{}").expect("an answer");
+        let refused = client.send("PATCH", &object, content_type, b"{}").answer();
         assert_eq!(refused.expect(415)["message"], patches, "{content_type}");
     }
-    let protobuf = client.send("POST", WIDGETS, "application/vnd.kubernetes.protobuf", b"k8s\0").expect("an answer");
+    let protobuf = client.send("POST", WIDGETS, "application/vnd.kubernetes.protobuf", b"k8s\0").answer();
     assert_eq!(protobuf.status, 415);
     let mut get = |path: &str, accept: &str| {
-        client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer").status
+        client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").answer().status
     };
     assert_eq!(get(&format!("{object}/scale"), "application/vnd.kubernetes.protobuf"), 406);
     assert_eq!(get(&object, "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"), 500);
     assert_eq!(["status/x", "scale/x/y", "x"].map(|path| get(&format!("{object}/{path}"), JSON)), [200, 500, 404]);
-    let list = client.get(WIDGETS).expect("an answer").expect(200);
+    let list = client.get(WIDGETS).expect_status(200);
     assert_eq!((&list["kind"], &list["metadata"]["continue"]), (&json!("WidgetList"), &json!("")));
     assert_eq!(
         (&list["items"][0]["kind"], &list["items"][0]["apiVersion"]),
         (&json!("Widget"), &json!("example.com/v1"))
     );
-    let missing = client.get(&WIDGETS.replace("/v1/", "/v9/")).expect("an answer");
+    let missing = client.get(&WIDGETS.replace("/v1/", "/v9/")).answer();
     assert_eq!((missing.status, missing.body.as_slice()), (404, b"404 page not found\n".as_slice()));
 }
 
 #[test]
 fn scales_are_those_of_the_paths() {
     let (_installation, process, mut client) = serve();
-    client.post(WIDGETS, &widget("a", json!({}))).expect("an answer").expect(201);
+    client.post(WIDGETS, &widget("a", json!({}))).expect_status(201);
     let (object, scale) = (format!("{WIDGETS}/a"), format!("{WIDGETS}/a/scale"));
-    let none = client.get(&scale).expect("an answer").expect(500);
+    let none = client.get(&scale).expect_status(500);
     assert_eq!(none["message"], "Internal error occurred: the spec replicas field \".spec.replicas\" does not exist");
-    let mut patch = |path: &str, body: Value| {
-        client.send("PATCH", path, MERGE_PATCH, body.to_string().as_bytes()).expect("an answer")
-    };
+    let mut patch =
+        |path: &str, body: Value| client.send("PATCH", path, MERGE_PATCH, body.to_string().as_bytes()).answer();
     patch(&object, json!({"spec": {"replicas": 2}})).expect(200);
     patch(&format!("{object}/status"), json!({"status": {"replicas": 1, "selector": "a=b"}})).expect(200);
     let set = patch(&scale, json!({"spec": {"replicas": 4}})).expect(200);
@@ -431,7 +430,7 @@ fn scales_are_those_of_the_paths() {
     assert_eq!(refused["message"], message);
     let other = patch(&scale, json!({"metadata": {"uid": "other"}, "spec": {"replicas": 4}})).expect(200);
     assert_ne!(other["metadata"]["uid"], "other");
-    assert_eq!(client.get(&object).expect("an answer").expect(200)["spec"]["replicas"], 4);
+    assert_eq!(client.get(&object).expect_status(200)["spec"]["replicas"], 4);
     let sent = |name: &str, replicas: Value| json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": name}, "spec": {"replicas": replicas}});
     let no_type = "no kind is registered for the type v1.Scale in scheme \
                    \"k8s.io/apiextensions-apiserver/pkg/apiserver/customresource_handler.go:781\"";
@@ -443,11 +442,11 @@ fn scales_are_those_of_the_paths() {
         (&absent, sent("b", json!(1)), 404, missing),
         (&absent, sent("c", json!(1)), 400, another),
     ] {
-        let answer = client.send("PUT", path, JSON, body.to_string().as_bytes()).expect("an answer");
+        let answer = client.send("PUT", path, JSON, body.to_string().as_bytes()).answer();
         assert_eq!(answer.expect(code)["message"], message);
     }
     let mut apply = |path: &str, body: Value| {
-        client.send("PATCH", &format!("{path}?fieldManager=m"), APPLY, body.to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", &format!("{path}?fieldManager=m"), APPLY, body.to_string().as_bytes()).answer()
     };
     apply(&format!("{WIDGETS}/d"), widget("d", json!({"replicas": 3}))).expect(201);
     apply(&format!("{WIDGETS}/d/scale"), sent("d", json!(3))).expect(200);
@@ -465,7 +464,7 @@ fn scales_are_those_of_the_paths() {
         "{untracked}"
     );
     let list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
-    let refused = process.endpoint().client().with_header("Accept", list).get(&scale).expect("an answer").expect(406);
+    let refused = process.endpoint().client().with_header("Accept", list).get(&scale).expect_status(406);
     let message = "you requested PartialObjectMetadataList, but the requested object is not a list (*v1.Scale)";
     assert_eq!(refused["message"], message);
 }
@@ -515,7 +514,7 @@ fn rules_validate_objects_and_their_changes() {
     );
     // What costs too much, or has no old value, is no definition.
     let refused = |client: &mut Client, spec: Value, message: &str| {
-        let refused = client.post(DEFINITIONS, &gauges(spec)).expect("an answer").expect(422);
+        let refused = client.post(DEFINITIONS, &gauges(spec)).expect_status(422);
         assert!(refused["message"].as_str().unwrap_or_default().contains(message), "{refused}");
     };
     let costly = rules(
@@ -529,8 +528,8 @@ fn rules_validate_objects_and_their_changes() {
     let atomic = json!({"type": "object", "properties": {"l": atomic}});
     refused(&mut client, atomic, "oldSelf cannot be used on the uncorrelatable portion of the schema");
 
-    client.post(DEFINITIONS, &gauges(spec)).expect("an answer").expect(201);
-    wait_for("the resource", || (client.get(GAUGES).expect("an answer").status == 200).then_some(()));
+    client.post(DEFINITIONS, &gauges(spec)).expect_status(201);
+    wait_for("the resource", || (client.get(GAUGES).answer().status == 200).then_some(()));
     let gauge =
         |spec: Value| json!({"apiVersion": "example.com/v1", "kind": "Gauge", "metadata": {"name": "a"}, "spec": spec});
     let rows = [
@@ -548,15 +547,15 @@ fn rules_validate_objects_and_their_changes() {
         ),
     ];
     for (spec, expected) in rows {
-        let refused = client.post(GAUGES, &gauge(spec.clone())).expect("an answer").expect(422);
+        let refused = client.post(GAUGES, &gauge(spec.clone())).expect_status(422);
         assert_eq!(causes(&refused), expected, "{spec}");
     }
     let spec = json!({"min": 1, "max": 3, "fixed": "f", "first": "new", "items": [{"k": "x", "count": 2}, {"k": "y", "count": 5}]});
-    client.post(GAUGES, &gauge(spec)).expect("an answer").expect(201);
+    client.post(GAUGES, &gauge(spec)).expect_status(201);
     let path = format!("{GAUGES}/a");
     let mut patch = |spec: Value, status: u16| {
         let patch = json!({"spec": spec}).to_string();
-        client.send("PATCH", &path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(status)
+        client.send("PATCH", &path, MERGE_PATCH, patch.as_bytes()).expect_status(status)
     };
     patch(json!({"first": "other"}), 200);
     // Items are compared with those of the same key, wherever they stand.

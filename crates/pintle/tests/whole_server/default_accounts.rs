@@ -2,6 +2,7 @@
 //! a pod is admitted when the account appears, and rejected with kube-apiserver's message otherwise. Must never depend on
 //! timing: a round in which the account came too late is repeated.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, Endpoint};
 use crate::common::in_process::InProcess;
 use crate::common::process::Installation;
@@ -15,13 +16,13 @@ const ROUNDS: usize = 20;
 const WAITING: &str = "apiserver_current_inflight_requests{request_kind=\"mutating\"} 1";
 
 fn namespace(client: &mut Client, name: &str) {
-    client.post("/api/v1/namespaces", &json!({"metadata": {"name": name}})).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces", &json!({"metadata": {"name": name}})).expect_status(201);
 }
 
 fn post_pod(client: &mut Client, namespace: &str, account: &str) -> Answer {
     let spec = json!({"serviceAccountName": account, "containers": [{"name": "c", "image": "i"}]});
     let pod = json!({"metadata": {"name": "p"}, "spec": spec});
-    client.post(&format!("/api/v1/namespaces/{namespace}/pods"), &pod).expect("an answer")
+    client.post(&format!("/api/v1/namespaces/{namespace}/pods"), &pod).answer()
 }
 
 #[test]
@@ -38,10 +39,10 @@ fn a_pod_waits_for_the_default_account_of_a_new_namespace() {
         });
         let mut is_waiting = false;
         while !is_waiting && !pod.is_finished() {
-            is_waiting = admin.get("/metrics").expect("an answer").text().contains(WAITING);
+            is_waiting = admin.get("/metrics").answer().text().contains(WAITING);
         }
         let account = json!({"metadata": {"name": "default"}});
-        admin.post(&format!("/api/v1/namespaces/{name}/serviceaccounts"), &account).expect("an answer").expect(201);
+        admin.post(&format!("/api/v1/namespaces/{name}/serviceaccounts"), &account).expect_status(201);
         let answer = pod.join().expect("no panic");
         if is_waiting && answer.status == 201 {
             assert_eq!(answer.json()["spec"]["serviceAccountName"], "default");
@@ -68,7 +69,7 @@ fn a_pod_without_an_account_is_refused() {
 /// The rules of a cluster role.
 fn rules(client: &mut Client, role: &str) -> usize {
     let path = format!("/apis/rbac.authorization.k8s.io/v1/clusterroles/{role}");
-    let role = client.get(&path).expect("an answer").expect(200);
+    let role = client.get(&path).expect_status(200);
     role["rules"].as_array().map_or(0, Vec::len)
 }
 
@@ -76,8 +77,7 @@ fn rules(client: &mut Client, role: &str) -> usize {
 fn check_useful_alone(client: &mut Client, has_certificate: bool) {
     post_pod(client, "default", "").expect(201);
     if has_certificate {
-        let bundle =
-            client.get("/api/v1/namespaces/default/configmaps/kube-root-ca.crt").expect("an answer").expect(200);
+        let bundle = client.get("/api/v1/namespaces/default/configmaps/kube-root-ca.crt").expect_status(200);
         assert!(bundle["data"]["ca.crt"].as_str().is_some_and(|pem| pem.starts_with("-----BEGIN CERTIFICATE")));
     }
     namespace(client, "n");
@@ -97,14 +97,11 @@ fn a_server_without_a_command_is_useful_alone() {
         let client = &mut process.endpoint().client();
         check_useful_alone(client, true);
         for namespace in ["default", "n"] {
-            client
-                .delete(&format!("/api/v1/namespaces/{namespace}/pods/p?gracePeriodSeconds=0"))
-                .expect("an answer")
-                .expect(200);
+            client.delete(&format!("/api/v1/namespaces/{namespace}/pods/p?gracePeriodSeconds=0")).expect_status(200);
         }
-        client.delete("/api/v1/namespaces/n").expect("an answer").expect(200);
+        client.delete("/api/v1/namespaces/n").expect_status(200);
         wait_for("the end of the namespace", || {
-            (client.get("/api/v1/namespaces/n").expect("an answer").status == 404).then_some(())
+            (client.get("/api/v1/namespaces/n").answer().status == 404).then_some(())
         });
     }
 }
@@ -126,5 +123,5 @@ fn a_server_in_place_of_kube_apiserver_leaves_accounts_to_others() {
     let status = post_pod(client, "default", "").expect(403);
     let why = "pods \"p\" is forbidden: error looking up service account default/default: serviceaccount \"default\" not found";
     assert_eq!((&status["message"], rules(client, "view")), (&json!(why), 0));
-    client.get("/api/v1/namespaces/default/configmaps/kube-root-ca.crt").expect("an answer").expect(404);
+    client.get("/api/v1/namespaces/default/configmaps/kube-root-ca.crt").expect_status(404);
 }

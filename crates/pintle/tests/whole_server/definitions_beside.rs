@@ -1,6 +1,7 @@
 //! Definitions of versions that are served already: by this server itself, or by an extension server. Guarantees that all steps use
 //! only the API. Must never depend on how fast a definition is served.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, JSON, MERGE_PATCH};
 use crate::common::process::Installation;
 use crate::common::wait_for;
@@ -29,12 +30,12 @@ fn definition(group: &str, plural: &str, kind: &str, versions: &[&str]) -> Value
 }
 
 fn get(client: &mut Client, path: &str) -> Value {
-    client.get(path).expect("an answer").expect(200)
+    client.get(path).expect_status(200)
 }
 
 /// Creates a definition and waits until it is established.
 fn define(client: &mut Client, definition: &Value) -> String {
-    client.post(DEFINITIONS, definition).expect("an answer").expect(201);
+    client.post(DEFINITIONS, definition).expect_status(201);
     let path = format!("{DEFINITIONS}/{}", definition["metadata"]["name"].as_str().unwrap_or_default());
     wait_for("Established", || {
         let conditions = get(client, &path)["status"]["conditions"].clone();
@@ -46,14 +47,14 @@ fn define(client: &mut Client, definition: &Value) -> String {
 
 /// Deletes a definition and waits for its end.
 fn remove(client: &mut Client, path: &str) {
-    client.delete(path).expect("an answer").expect(200);
-    wait_for("the end of a definition", || (client.get(path).expect("an answer").status == 404).then_some(()));
+    client.delete(path).expect_status(200);
+    wait_for("the end of a definition", || (client.get(path).answer().status == 404).then_some(()));
 }
 
 /// All of `/apis` in the aggregated form.
 fn aggregated(client: &mut Client) -> Value {
     let accept = format!("{JSON}\r\nAccept: {AGGREGATED}");
-    client.send("GET", "/apis", &accept, b"").expect("an answer").expect(200)
+    client.send("GET", "/apis", &accept, b"").expect_status(200)
 }
 
 /// The documents that say what is served.
@@ -101,7 +102,7 @@ fn built_in_versions_hide_definitions() {
     assert_same(documents(&mut client), &before);
     assert_eq!(names(&get(&mut client, SERVICES)), services);
     assert!(of_versions.map(|path| get(&mut client, path)) == lists);
-    assert_eq!(client.get("/apis/networking.k8s.io/v1/foos").expect("an answer").status, 404);
+    assert_eq!(client.get("/apis/networking.k8s.io/v1/foos").answer().status, 404);
     for path in [DEFINITIONS, SERVICES, "/apis/networking.k8s.io/v1/networkpolicies"] {
         let list = get(&mut client, path);
         let items = list["items"].as_array().expect("items");
@@ -122,14 +123,14 @@ fn other_versions_of_built_in_groups_are_served_beside() {
     let process = installation.start_with(ARGUMENTS);
     let mut client = process.endpoint().client();
     let path = define(&mut client, &definition("networking.k8s.io", "foos", "Foo", &["v1", "vother"]));
-    assert_eq!(client.get("/apis/networking.k8s.io/v1/foos").expect("an answer").status, 404);
+    assert_eq!(client.get("/apis/networking.k8s.io/v1/foos").answer().status, 404);
     let foo = json!({"apiVersion": "networking.k8s.io/vother", "kind": "Foo", "metadata": {"name": "a"}});
-    let created = client.post("/apis/networking.k8s.io/vother/foos", &foo).expect("an answer").expect(201);
+    let created = client.post("/apis/networking.k8s.io/vother/foos", &foo).expect_status(201);
     assert_eq!(created[PROBE], "x");
     let services = names(&get(&mut client, SERVICES));
     assert!(services.contains(&"vother.networking.k8s.io".to_owned()));
     remove(&mut client, &path);
-    assert_eq!(client.get("/apis/networking.k8s.io/vother/foos").expect("an answer").status, 404);
+    assert_eq!(client.get("/apis/networking.k8s.io/vother/foos").answer().status, 404);
     let kept = wait_for("the end of the version's APIService", || {
         let services = names(&get(&mut client, SERVICES));
         (!services.contains(&"vother.networking.k8s.io".to_owned())).then_some(services)
@@ -200,34 +201,34 @@ fn an_extension_server_hides_definitions_of_its_version() {
     let elsewhere = json!({"group": GROUP, "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 15,
         "insecureSkipTLSVerify": true, "service": {"namespace": "default", "name": "unused", "port": 443}});
     let service = json!({"metadata": {"name": format!("v1.{GROUP}")}, "spec": elsewhere});
-    client.post(SERVICES, &service).expect("an answer").expect(201);
+    client.post(SERVICES, &service).expect_status(201);
     expect_versions(&mut client, &[("v1", "Stale", 0)]);
     let path = define(&mut client, &definition(GROUP, "bars", "Bar", &["v1", "v2"]));
     expect_versions(&mut client, &[("v1", "Stale", 0), ("v2", "Current", 1)]);
     let bars = |version: &str| format!("/apis/{GROUP}/{version}/bars");
-    assert_eq!(client.get(&bars("v1")).expect("an answer").status, 503);
-    assert_eq!(client.get(&bars("v2")).expect("an answer").status, 200);
+    assert_eq!(client.get(&bars("v1")).answer().status, 503);
+    assert_eq!(client.get(&bars("v2")).answer().status, 200);
 
     // Without it the definition is seen, and gets an APIService of its own.
     let local = |client: &mut Client| {
         wait_for("an APIService of the definition", || {
-            let answer = client.get(SERVICE).expect("an answer");
+            let answer = client.get(SERVICE).answer();
             let service = if answer.status == 200 { answer.json() } else { return None };
             let is_own = service["metadata"]["labels"]["kube-aggregator.kubernetes.io/automanaged"] == "true";
             (is_own && service["spec"].get("service").is_none()).then_some(service)
         })
     };
-    client.delete(SERVICE).expect("an answer").expect(200);
+    client.delete(SERVICE).expect_status(200);
     expect_versions(&mut client, &[("v1", "Current", 1), ("v2", "Current", 1)]);
     let first = local(&mut client);
-    assert_eq!(client.get(&bars("v1")).expect("an answer").status, 200);
+    assert_eq!(client.get(&bars("v1")).answer().status, 200);
     // That one stays as it is, and comes back.
     let changed = json!({"spec": {"service": elsewhere["service"], "insecureSkipTLSVerify": true}});
-    client.send("PATCH", SERVICE, MERGE_PATCH, changed.to_string().as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", SERVICE, MERGE_PATCH, changed.to_string().as_bytes()).expect_status(200);
     let again = local(&mut client);
     assert_eq!(again["metadata"]["uid"], first["metadata"]["uid"]);
     assert_eq!(again["spec"], first["spec"]);
-    client.delete(SERVICE).expect("an answer").expect(200);
+    client.delete(SERVICE).expect_status(200);
     assert_ne!(local(&mut client)["metadata"]["uid"], first["metadata"]["uid"]);
 
     remove(&mut client, &path);

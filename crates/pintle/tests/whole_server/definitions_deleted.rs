@@ -1,6 +1,7 @@
 //! Definitions that are being deleted: what their objects still take, and what clients see of them. Guarantees that all steps use only
 //! the API. Must never depend on how long a definition takes to end.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, MERGE_PATCH};
 use crate::common::process::Installation;
 use crate::common::wait_for;
@@ -26,14 +27,14 @@ fn widget(name: &str) -> Value {
 /// Polls until a response is as expected.
 fn until(client: &mut Client, path: &str, is: impl Fn(u16, &Value) -> bool) -> Value {
     wait_for(path, || {
-        let answer = client.get(path).expect("an answer");
+        let answer = client.get(path).answer();
         let body = if answer.status == 200 { answer.json() } else { Value::Null };
         is(answer.status, &body).then_some(body)
     })
 }
 
 fn change(client: &mut Client, path: &str, patch: Value) -> Value {
-    client.send("PATCH", path, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer").expect(200)
+    client.send("PATCH", path, MERGE_PATCH, patch.to_string().as_bytes()).expect_status(200)
 }
 
 #[test]
@@ -41,18 +42,18 @@ fn a_definition_that_is_deleted_takes_no_more_objects() {
     let installation = Installation::own();
     let mut process = installation.start_with(&[ACCOUNTS_OFF]);
     let mut client = process.endpoint().client();
-    client.post(DEFINITIONS, &definition()).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition()).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
     let mut held = widget("held");
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    client.post(WIDGETS, &held).expect("an answer").expect(201);
-    let deleted = client.delete(DEFINITION).expect("an answer").expect(200);
+    client.post(WIDGETS, &held).expect_status(201);
+    let deleted = client.delete(DEFINITION).expect_status(200);
     assert_eq!(
         (&deleted["metadata"]["generation"], &deleted["metadata"]["deletionGracePeriodSeconds"]),
         (&json!(1), &Value::Null)
     );
     let refuses = |client: &mut Client| {
-        let refused = client.post(WIDGETS, &widget("late")).expect("an answer");
+        let refused = client.post(WIDGETS, &widget("late")).answer();
         (refused.status == 403).then(|| refused.json())
     };
     let refused = wait_for("a refusal", || refuses(&mut client));
@@ -64,7 +65,7 @@ fn a_definition_that_is_deleted_takes_no_more_objects() {
     let apply = |client: &mut Client, name: &str, query: &str| {
         let path = format!("{WIDGETS}/{name}?fieldManager=m{query}");
         let body = widget(name).to_string();
-        client.send("PATCH", &path, "application/apply-patch+yaml", body.as_bytes()).expect("an answer")
+        client.send("PATCH", &path, "application/apply-patch+yaml", body.as_bytes()).answer()
     };
     for query in ["", "&dryRun=All"] {
         assert_eq!(apply(&mut client, "late", query).expect(403)["message"], refused["message"]);
@@ -80,7 +81,7 @@ fn a_definition_that_is_deleted_takes_no_more_objects() {
     change(&mut client, &object, json!({"metadata": {"finalizers": null}}));
     until(&mut client, DEFINITION, |status, _| status == 404);
     let gone = wait_for("the end of the resource", || {
-        let answer = client.get(WIDGETS).expect("an answer");
+        let answer = client.get(WIDGETS).answer();
         (answer.status == 404).then_some(answer)
     });
     assert_eq!(gone.text(), "404 page not found\n");
@@ -93,16 +94,16 @@ fn a_definition_that_others_hold_is_seen_to_be_terminating() {
     let mut client = process.endpoint().client();
     let mut held = definition();
     held["metadata"]["finalizers"] = json!(["example.com/hold"]);
-    client.post(DEFINITIONS, &held).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &held).expect_status(201);
     until(&mut client, WIDGETS, |status, _| status == 200);
-    client.delete(DEFINITION).expect("an answer").expect(200);
+    client.delete(DEFINITION).expect_status(200);
     let terminating = |definition: &Value| {
         let conditions = definition["status"]["conditions"].as_array().cloned().unwrap_or_default();
         conditions.into_iter().find(|condition| condition["type"] == "Terminating").unwrap_or_default()
     };
     let path = format!("{WIDGETS}/late?fieldManager=m&dryRun=All");
     let body = widget("late").to_string();
-    let refused = client.send("PATCH", &path, "application/apply-patch+yaml", body.as_bytes()).expect("an answer");
+    let refused = client.send("PATCH", &path, "application/apply-patch+yaml", body.as_bytes()).answer();
     refused.expect(403);
     let ended = until(&mut client, DEFINITION, |_, shown| terminating(shown)["status"] == "False");
     assert_eq!(terminating(&ended)["reason"], "InstanceDeletionCompleted");

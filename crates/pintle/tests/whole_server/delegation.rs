@@ -5,6 +5,7 @@
 mod metrics;
 
 use crate::common::credentials::{Credentials, client_config};
+use crate::common::http::Answered;
 use crate::common::http::{Endpoint, MERGE_PATCH};
 use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use crate::common::{Scratch, wait_for};
@@ -53,11 +54,11 @@ fn delegator(endpoint: &Endpoint) {
         |kind: &str, name: &str| json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name});
     let delegates = json!({"metadata": {"name": "frobber:delegates"}, "subjects": subjects,
         "roleRef": reference("ClusterRole", "system:auth-delegator")});
-    admin.post(&format!("{rbac}/clusterrolebindings"), &delegates).expect("an answer").expect(201);
+    admin.post(&format!("{rbac}/clusterrolebindings"), &delegates).expect_status(201);
     let reads = json!({"metadata": {"name": "frobber:reads"}, "subjects": subjects,
         "roleRef": reference("Role", "extension-apiserver-authentication-reader")});
     let path = format!("{rbac}/namespaces/kube-system/rolebindings");
-    admin.post(&path, &reads).expect("an answer").expect(201);
+    admin.post(&path, &reads).expect_status(201);
 }
 
 impl Pair {
@@ -117,7 +118,7 @@ impl Pair {
         let mut admin = self.front.endpoint().client();
         let service =
             json!({"metadata": {"name": "frobber"}, "spec": {"type": "ExternalName", "externalName": "127.0.0.1"}});
-        admin.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
+        admin.post("/api/v1/namespaces/default/services", &service).expect_status(201);
         for (group, version) in
             [("fun.example.com", "v6"), ("fun.example.com", "v7beta1"), (metrics::GROUP, metrics::VERSION)]
         {
@@ -126,9 +127,9 @@ impl Pair {
                 "service": {"namespace": "default", "name": "frobber", "port": port},
                 "caBundle": data_encoding::BASE64.encode(&authority)}});
             let path = "/apis/apiregistration.k8s.io/v1/apiservices";
-            admin.post(path, &api).expect("an answer").expect(201);
+            admin.post(path, &api).expect_status(201);
             wait_for("the extension server", || {
-                let api = admin.get(&format!("{path}/{version}.{group}")).expect("an answer").expect(200);
+                let api = admin.get(&format!("{path}/{version}.{group}")).expect_status(200);
                 (api["status"]["conditions"][0]["status"] == "True").then_some(())
             });
         }
@@ -163,16 +164,16 @@ impl Pair {
         let rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
         let role = json!({"metadata": {"name": "frobs"}, "rules": [
             {"apiGroups": ["fun.example.com"], "resources": ["frobbers"], "verbs": ["create", "get", "list", "watch"]}]});
-        admin.post(&format!("{rbac}/roles"), &role).expect("an answer").expect(201);
+        admin.post(&format!("{rbac}/roles"), &role).expect_status(201);
         let binding = json!({"metadata": {"name": "frobs"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "frobs"},
             "subjects": [{"kind": "User", "name": user}]});
-        admin.post(&format!("{rbac}/rolebindings"), &binding).expect("an answer").expect(201);
+        admin.post(&format!("{rbac}/rolebindings"), &binding).expect_status(201);
         let review = json!({"spec": {"user": user, "resourceAttributes": {
             "group": "fun.example.com", "resource": "frobbers", "verb": "list", "namespace": "default"}}});
         wait_for("the role", || {
             let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-            let review = admin.post(path, &review).expect("an answer").expect(201);
+            let review = admin.post(path, &review).expect_status(201);
             (review["status"]["allowed"] == true).then_some(())
         });
     }
@@ -190,18 +191,18 @@ impl Drop for Pair {
 fn ending(pair: &Pair, namespace: &str) -> String {
     let mut admin = pair.through(ADMIN_TOKEN).client();
     let created = admin.post("/api/v1/namespaces", &json!({"metadata": {"name": namespace}}));
-    created.expect("an answer").expect(201);
+    created.expect_status(201);
     let frobbers = format!("/apis/fun.example.com/v6/namespaces/{namespace}/frobbers");
     let frobber = json!({"metadata": {"name": "a"}, "spec": {"param": "x"}});
-    admin.post(&frobbers, &frobber).expect("an answer").expect(201);
-    admin.delete(&format!("/api/v1/namespaces/{namespace}")).expect("an answer").expect(200);
+    admin.post(&frobbers, &frobber).expect_status(201);
+    admin.delete(&format!("/api/v1/namespaces/{namespace}")).expect_status(200);
     frobbers
 }
 
 fn wait_until_gone(pair: &Pair, namespace: &str) {
     let mut admin = pair.through(ADMIN_TOKEN).client();
     let path = format!("/api/v1/namespaces/{namespace}");
-    wait_for("the end of the namespace", || (admin.get(&path).expect("an answer").status == 404).then_some(()));
+    wait_for("the end of the namespace", || (admin.get(&path).answer().status == 404).then_some(()));
 }
 
 fn message(status: &Value) -> &str {
@@ -214,24 +215,24 @@ fn users_and_their_rights_are_those_of_the_server_in_front() {
     pair.allow("jane");
     let frobber = json!({"metadata": {"name": "a"}, "spec": {"param": "x"}});
     let mut jane = pair.through("jane-token").client();
-    let made = jane.post(FROBBERS, &frobber).expect("an answer").expect(201);
+    let made = jane.post(FROBBERS, &frobber).expect_status(201);
     assert_eq!(made["spec"]["params"], json!(["x"]));
     // The same users are known where the aggregator does not stand between: their tokens are reviewed.
     let mut direct = pair.direct(Some("jane-token")).client();
-    assert_eq!(direct.get(FROBBERS).expect("an answer").expect(200)["items"][0]["metadata"]["name"], "a");
-    let forbidden = pair.direct(Some("joe-token")).client().get(FROBBERS).expect("an answer").expect(403);
+    assert_eq!(direct.get(FROBBERS).expect_status(200)["items"][0]["metadata"]["name"], "a");
+    let forbidden = pair.direct(Some("joe-token")).client().get(FROBBERS).expect_status(403);
     let expected = "frobbers.fun.example.com is forbidden: User \"joe\" cannot list resource \"frobbers\" in API group \
                     \"fun.example.com\" in the namespace \"default\"";
     assert_eq!(message(&forbidden), expected);
-    pair.direct(Some("no-token")).client().get(FROBBERS).expect("an answer").expect(401);
+    pair.direct(Some("no-token")).client().get(FROBBERS).expect_status(401);
     // The front proxy names users; administrators need no review.
     let mut proxied = pair.direct(None).client().with_header("X-Remote-User", "jane");
-    proxied.get(FROBBERS).expect("an answer").expect(200);
+    proxied.get(FROBBERS).expect_status(200);
     let mut master = pair.through(ADMIN_TOKEN).client();
-    master.delete(&format!("{FROBBERS}/a")).expect("an answer").expect(200);
+    master.delete(&format!("{FROBBERS}/a")).expect_status(200);
     let mut anonymous = Endpoint { tls: Some(pair.without_certificate()), ..pair.direct(None) }.client();
-    assert_eq!(anonymous.get("/healthz").expect("an answer").status, 200);
-    let forbidden = anonymous.get("/metrics").expect("an answer").expect(403);
+    assert_eq!(anonymous.get("/healthz").answer().status, 200);
+    let forbidden = anonymous.get("/metrics").expect_status(403);
     assert!(message(&forbidden).contains("User \"system:anonymous\" cannot get path \"/metrics\""), "{forbidden}");
 }
 
@@ -244,17 +245,17 @@ fn only_the_front_proxy_names_users() {
     let stranger = Endpoint { tls: Some(tls), ..pair.direct(None) };
     let mut client =
         stranger.client().with_header("X-Remote-User", "x").with_header("X-Remote-Group", "system:masters");
-    client.get(FROBBERS).expect("an answer").expect(401);
+    client.get(FROBBERS).expect_status(401);
     let trusted = pair.direct(None);
     let mut client = trusted.client().with_header("X-Remote-User", "x").with_header("X-Remote-Group", "system:masters");
-    client.get(FROBBERS).expect("an answer").expect(200);
+    client.get(FROBBERS).expect_status(200);
     // Without the server in front no token is authenticated, and nothing is allowed.
     let mut pair = pair;
     pair.front.kill();
     let mut joe = trusted.client().with_header("X-Remote-User", "joe");
-    let failed = joe.get(FROBBERS).expect("an answer");
+    let failed = joe.get(FROBBERS).answer();
     assert!([403, 500].contains(&failed.status), "{}", failed.text());
-    pair.direct(Some("joe-token")).client().get(FROBBERS).expect("an answer").expect(401);
+    pair.direct(Some("joe-token")).client().get(FROBBERS).expect_status(401);
 }
 
 #[test]
@@ -267,7 +268,7 @@ fn kubectl_top_shows_what_an_extension_server_measures() {
     pair.runtime.block_on(metrics::measure(&registry));
     let node = json!({"metadata": {"name": "n"},
         "status": {"capacity": {"cpu": "4", "memory": "8Gi"}, "allocatable": {"cpu": "4", "memory": "8Gi"}}});
-    pair.through(ADMIN_TOKEN).client().post("/api/v1/nodes", &node).expect("an answer").expect(201);
+    pair.through(ADMIN_TOKEN).client().post("/api/v1/nodes", &node).expect_status(201);
     for (line, words) in [
         (&["top", "nodes"][..], &["n", "250m", "6%", "1024Mi", "12%"][..]),
         (&["top", "pods"], &["p", "100m", "64Mi"]),
@@ -281,19 +282,19 @@ fn kubectl_top_shows_what_an_extension_server_measures() {
     }
     // What is measured is read only.
     let mut admin = pair.through(ADMIN_TOKEN).client();
-    admin.delete("/apis/metrics.k8s.io/v1beta1/nodes/n").expect("an answer").expect(405);
+    admin.delete("/apis/metrics.k8s.io/v1beta1/nodes/n").expect_status(405);
 }
 
 #[test]
 fn a_namespace_goes_with_what_an_extension_server_stores_in_it() {
     let mut pair = Pair::start();
     let mut admin = pair.through(ADMIN_TOKEN).client();
-    admin.post(FROBBERS, &json!({"metadata": {"name": "b"}, "spec": {"param": "x"}})).expect("an answer").expect(201);
+    admin.post(FROBBERS, &json!({"metadata": {"name": "b"}, "spec": {"param": "x"}})).expect_status(201);
     let frobbers = ending(&pair, "shop");
     wait_until_gone(&pair, "shop");
     let names = |list: Value| list["items"].as_array().map_or(0, Vec::len);
-    assert_eq!(names(admin.get(&frobbers).expect("an answer").expect(200)), 0);
-    assert_eq!(names(admin.get(FROBBERS).expect("an answer").expect(200)), 1, "another namespace's stay");
+    assert_eq!(names(admin.get(&frobbers).expect_status(200)), 0);
+    assert_eq!(names(admin.get(FROBBERS).expect_status(200)), 1, "another namespace's stay");
     // While a server is gone, nobody knows what it stores.
     let extension = pair.extension.take().expect("it runs");
     let _ = pair.runtime.block_on(extension.stop());
@@ -304,26 +305,26 @@ fn a_namespace_goes_with_what_an_extension_server_stores_in_it() {
         let path = format!("{services}/{name}");
         let touched = json!({"metadata": {"annotations": {"touched": "yes"}}}).to_string();
         let patched = admin.send("PATCH", &path, MERGE_PATCH, touched.as_bytes());
-        patched.expect("an answer").expect(200);
+        patched.expect_status(200);
         wait_for("the end of the extension server", || {
-            let api = admin.get(&path).expect("an answer").expect(200);
+            let api = admin.get(&path).expect_status(200);
             (api["status"]["conditions"][0]["status"] == "False").then_some(())
         });
     }
-    admin.post("/api/v1/namespaces", &json!({"metadata": {"name": "late"}})).expect("an answer").expect(201);
-    admin.delete("/api/v1/namespaces/late").expect("an answer").expect(200);
+    admin.post("/api/v1/namespaces", &json!({"metadata": {"name": "late"}})).expect_status(201);
+    admin.delete("/api/v1/namespaces/late").expect_status(200);
     let expected = "Discovery failed for some groups, 3 failing: unable to retrieve the complete list of server APIs: \
                     fun.example.com/v6: stale GroupVersion discovery: fun.example.com/v6, \
                     fun.example.com/v7beta1: stale GroupVersion discovery: fun.example.com/v7beta1, \
                     metrics.k8s.io/v1beta1: stale GroupVersion discovery: metrics.k8s.io/v1beta1";
     wait_for("the failure in the status of the namespace", || {
-        let namespace = admin.get("/api/v1/namespaces/late").expect("an answer").expect(200);
+        let namespace = admin.get("/api/v1/namespaces/late").expect_status(200);
         let condition = &namespace["status"]["conditions"][0];
         let known = [&condition["type"], &condition["status"], &condition["reason"], &condition["message"]];
         (known == ["NamespaceDeletionDiscoveryFailure", "True", "DiscoveryFailed", expected]).then_some(())
     });
     for name in all {
-        admin.delete(&format!("{services}/{name}")).expect("an answer").expect(200);
+        admin.delete(&format!("{services}/{name}")).expect_status(200);
     }
     wait_until_gone(&pair, "late");
 }

@@ -1,6 +1,7 @@
 //! Deletes as seen by clients and watchers: what is marked first, what waits, and the status code. Guarantees that every step
 //! is visible, and that a grace period only gets shorter. Must never wait for a grace period.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
@@ -11,11 +12,11 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 fn create_pod(client: &mut Client, name: &str, node: &str) -> Value {
     let containers = json!([{"name": "c", "image": "i"}]);
     let pod = json!({"metadata": {"name": name}, "spec": {"nodeName": node, "containers": containers}});
-    client.post(PODS, &pod).expect("an answer").expect(201)
+    client.post(PODS, &pod).expect_status(201)
 }
 
 fn delete(client: &mut Client, path: &str) -> Value {
-    client.delete(path).expect("an answer").expect(200)
+    client.delete(path).expect_status(200)
 }
 
 #[test]
@@ -66,9 +67,9 @@ fn orphan_dependents_is_answered_202_while_finalizers_remain() {
         (json!([]), "?orphanDependents=false", 200),
     ] {
         let metadata = json!({"generateName": "c-", "finalizers": finalizers});
-        let created = client.post(CONFIG_MAPS, &json!({"metadata": metadata})).expect("an answer").expect(201);
+        let created = client.post(CONFIG_MAPS, &json!({"metadata": metadata})).expect_status(201);
         let name = created["metadata"]["name"].as_str().expect("a name");
-        client.delete(&format!("{CONFIG_MAPS}/{name}{query}")).expect("an answer").expect(code);
+        client.delete(&format!("{CONFIG_MAPS}/{name}{query}")).expect_status(code);
     }
 }
 
@@ -76,19 +77,19 @@ fn orphan_dependents_is_answered_202_while_finalizers_remain() {
 fn a_namespace_ends_in_its_own_way() {
     let (_server, mut client) = InProcess::for_pods();
     let path = "/api/v1/namespaces/a";
-    client.post("/api/v1/namespaces", &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces", &json!({"metadata": {"name": "a"}})).expect_status(201);
     let options = json!({"preconditions": {"uid": "other"}}).to_string();
-    let refused = client.send("DELETE", path, "application/json", options.as_bytes()).expect("an answer").expect(409);
+    let refused = client.send("DELETE", path, "application/json", options.as_bytes()).expect_status(409);
     assert_eq!(refused["details"], json!({"name": "a", "kind": "namespaces"}));
     let message = refused["message"].as_str().unwrap_or_default();
     assert!(message.contains("Precondition failed: UID in precondition: other, UID in object meta: "), "{message}");
-    client.put(&format!("{path}/finalize"), &json!({"metadata": {"name": "a"}})).expect("an answer").expect(200);
+    client.put(&format!("{path}/finalize"), &json!({"metadata": {"name": "a"}})).expect_status(200);
     let marked = delete(&mut client, path);
     assert_eq!(marked["status"]["phase"], "Terminating");
     assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], Value::Null);
-    client.get(path).expect("an answer").expect(200);
+    client.get(path).expect_status(200);
     delete(&mut client, path);
-    client.get(path).expect("an answer").expect(404);
+    client.get(path).expect_status(404);
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn orphaning_pods_is_warned_of() {
         (jobs.to_owned(), 200, true),
         (format!("{jobs}?propagationPolicy=Background"), 200, false),
     ] {
-        let answer = client.delete(&path).expect("an answer");
+        let answer = client.delete(&path).answer();
         answer.expect(code);
         assert_eq!(answer.header("warning").contains("child pods are preserved by default"), is_told, "{path}");
     }

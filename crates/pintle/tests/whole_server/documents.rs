@@ -2,12 +2,13 @@
 //! Guarantees that an address with a hash of old leads to the document, and that no number of seconds breaks a connection.
 //! Must never compare what the documents say: that is tested where they are made.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, JSON};
 use crate::common::in_process::InProcess;
 use serde_json::json;
 
 fn get(client: &mut Client, path: &str, accept: &str) -> Answer {
-    client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer")
+    client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").answer()
 }
 
 #[test]
@@ -106,7 +107,7 @@ fn a_deprecated_version_warns_but_of_media_types_that_its_routes_do_not_take() {
     ];
     for (method, sent, accept, status, is_warned) in rows {
         let path = format!("/api/v1/namespaces/default/endpoints{}", if method == "PATCH" { "/x" } else { "" });
-        let answer = client.send(method, &path, &format!("{sent}\r\nAccept: {accept}"), b"{}").expect("an answer");
+        let answer = client.send(method, &path, &format!("{sent}\r\nAccept: {accept}"), b"{}").answer();
         let warned = answer.header("warning").contains("v1 Endpoints is deprecated");
         assert_eq!((answer.status, warned), (status, is_warned), "{method} {sent} {accept}");
     }
@@ -118,7 +119,7 @@ fn no_number_of_seconds_is_too_large_for_a_watch() {
     let mut client = server.client();
     for seconds in ["-1", "9223372036854775807"] {
         let path = format!("/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds={seconds}");
-        assert_eq!(client.get(&path).expect("an answer").status, 200, "{seconds}");
+        assert_eq!(client.get(&path).answer().status, 200, "{seconds}");
     }
 }
 
@@ -142,7 +143,7 @@ fn paths_that_stop_too_early_or_go_too_far() {
         ("/api/v1/namespaces/default/configmaps/a%zz", 400, "400 Bad Request"),
     ];
     for (path, status, text) in rows {
-        let answer = client.get(path).expect("an answer");
+        let answer = client.get(path).answer();
         assert!(answer.status == status && answer.text().contains(text), "{path}: {} {}", answer.status, answer.text());
     }
 }
@@ -165,7 +166,7 @@ fn groups_that_other_servers_would_serve_are_unavailable() {
             r#"{{"metadata":{{"name":"{version}.{group}"}},"spec":{{"group":"{group}","version":"{version}",
             "groupPriorityMinimum":{group_priority},"versionPriority":{priority},"insecureSkipTLSVerify":{elsewhere}{service}}}}}"#
         );
-        client.send("POST", services, JSON, body.as_bytes()).expect("an answer").expect(201);
+        client.send("POST", services, JSON, body.as_bytes()).expect_status(201);
     }
     let unavailable = (503, "service unavailable\n");
     let unknown = (404, "404 page not found\n");
@@ -181,14 +182,14 @@ fn groups_that_other_servers_would_serve_are_unavailable() {
         ("GET", "/apis/apps/v9/deployments", unavailable),
     ];
     for (method, path, (status, text)) in rows {
-        let answer = client.send(method, path, JSON, b"{}").expect("an answer");
+        let answer = client.send(method, path, JSON, b"{}").answer();
         assert_eq!((answer.status, answer.text().as_str()), (status, text), "{method} {path}");
     }
-    let group = client.get("/apis/example.com").expect("an answer").expect(200);
+    let group = client.get("/apis/example.com").expect_status(200);
     let version = |name: &str| json!({"groupVersion": format!("example.com/{name}"), "version": name});
     assert_eq!(group["versions"], json!([version("v2"), version("v1")]));
     assert_eq!(group["preferredVersion"], version("v2"));
-    let listed = client.get("/apis").expect("an answer").expect(200);
+    let listed = client.get("/apis").expect_status(200);
     let names: Vec<_> = listed["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
     assert_eq!(names[..3], ["apiregistration.k8s.io", "first.example.com", "apps"]);
     assert_eq!(names[names.len() - 2..], ["example.com", "example.net"]);
@@ -199,8 +200,8 @@ fn groups_that_other_servers_would_serve_are_unavailable() {
     let last = groups["items"].as_array().and_then(|groups| groups.last()).expect("groups");
     let stale = json!([{"version": "v1", "freshness": "Stale"}]);
     assert_eq!(last, &json!({"metadata": {"name": "example.com"}, "versions": stale}));
-    let root = client.get("/").expect("an answer").expect(200);
+    let root = client.get("/").expect_status(200);
     assert!(root["paths"].as_array().is_some_and(|paths| paths.contains(&json!("/apis/example.net/v1"))));
-    client.send("DELETE", &format!("{services}/v1.example.com"), "", b"").expect("an answer").expect(200);
-    assert_eq!(client.get("/apis/example.com/v1").expect("an answer").status, 404);
+    client.send("DELETE", &format!("{services}/v1.example.com"), "", b"").expect_status(200);
+    assert_eq!(client.get("/apis/example.com/v1").answer().status, 404);
 }

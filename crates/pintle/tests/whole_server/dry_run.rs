@@ -2,6 +2,7 @@
 //! counts transactions. Guarantees that no transaction reaches the store, and that no address or port is reserved in memory.
 //! Must never accept a server that rejects everything: successes are counted too.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, YAML};
 use crate::common::name;
 use pintle::{Builder, Server};
@@ -118,7 +119,7 @@ impl Quiet {
         let mut client = Endpoint { address: server.address(), tls: None, token: None }.client();
         // Pods need it, and it is a controller that would make it.
         let account = json!({"metadata": {"name": "default"}});
-        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect_status(201);
         Quiet { store, server: Some(server), runtime, client }
     }
 }
@@ -256,7 +257,7 @@ fn attempts(resource: &Resource, object: &Value, client: &mut Client) -> Vec<Att
     for subresource in resource.subresources.iter().filter(|subresource| !matches!(subresource.action, Action::Connect))
     {
         let path = format!("{one}/{}", subresource.name);
-        let read = client.get(&path).expect("an answer");
+        let read = client.get(&path).answer();
         let body = if read.status == 200 { read.json() } else { sent_to(&subresource.name, object) };
         let mut body = body;
         match subresource.name.as_str() {
@@ -298,7 +299,7 @@ fn run(server: &mut Quiet, attempts: Vec<Attempt>, succeeded: &mut BTreeMap<Stri
     for attempt in attempts {
         let Attempt { method, path, content_type, body, what } = attempt;
         let before = server.store.commits();
-        let answer = server.client.send(method, &path, content_type, body.as_bytes()).expect("an answer");
+        let answer = server.client.send(method, &path, content_type, body.as_bytes()).answer();
         assert!(answer.status < 500 || answer.status == 501, "{method} {path} {body}: {}", answer.text());
         assert_eq!(server.store.commits(), before, "{method} {path} {content_type} {body} reached the store");
         *succeeded.entry(what).or_default() += usize::from(answer.status < 300);
@@ -319,9 +320,9 @@ fn thousands_of_dry_runs_leave_every_byte_as_it_was() {
         let path = collection(manifest.resource);
         let hash = server.store.hash();
         let dry = format!("{path}?dryRun=All");
-        let dry = server.client.send("POST", &dry, YAML, manifest.text.as_bytes()).expect("an answer").expect(201);
+        let dry = server.client.send("POST", &dry, YAML, manifest.text.as_bytes()).expect_status(201);
         assert_eq!(server.store.hash(), hash, "{path}");
-        let real = server.client.send("POST", &path, YAML, manifest.text.as_bytes()).expect("an answer").expect(201);
+        let real = server.client.send("POST", &path, YAML, manifest.text.as_bytes()).expect_status(201);
         assert_ne!(server.store.hash(), hash, "the hash sees what is written: {path}");
         assert_eq!(shape(&dry), shape(&real), "{path}");
         stored.push((manifest.resource, real));
@@ -368,8 +369,8 @@ fn the_last_finalizer_stays_in_a_dry_run() {
     let all = "/api/v1/namespaces/default/configmaps";
     let one = format!("{all}/held");
     let object = json!({"metadata": {"name": "held", "finalizers": ["example.com/hold"]}});
-    server.client.post(all, &object).expect("an answer").expect(201);
-    server.client.delete(&one).expect("an answer").expect(200);
+    server.client.post(all, &object).expect_status(201);
+    server.client.delete(&one).expect_status(200);
     let hash = server.store.hash();
     let freed = json!({"metadata": {"finalizers": null}});
     let attempts = vec![
@@ -382,11 +383,11 @@ fn the_last_finalizer_stays_in_a_dry_run() {
     assert_eq!(succeeded.values().sum::<usize>(), 3, "{succeeded:?}");
     assert_eq!(server.store.hash(), hash);
     let path = format!("{one}?dryRun=None");
-    let refused = server.client.send("PATCH", &path, MERGE_PATCH, freed.to_string().as_bytes()).expect("an answer");
+    let refused = server.client.send("PATCH", &path, MERGE_PATCH, freed.to_string().as_bytes()).answer();
     assert_eq!(refused.status, 422, "only All is a dry run: {}", refused.text());
     assert_eq!(server.store.hash(), hash);
-    server.client.send("PATCH", &one, MERGE_PATCH, freed.to_string().as_bytes()).expect("an answer").expect(200);
-    assert_eq!(server.client.get(&one).expect("an answer").status, 404, "for real it is gone");
+    server.client.send("PATCH", &one, MERGE_PATCH, freed.to_string().as_bytes()).expect_status(200);
+    assert_eq!(server.client.get(&one).answer().status, 404, "for real it is gone");
 }
 
 #[test]
@@ -398,13 +399,13 @@ fn addresses_and_ports_are_shown_but_not_taken() {
     let service = |spec: Value| json!({"metadata": {"generateName": "dry-"}, "spec": spec});
     let node_port = service(json!({"type": "NodePort", "ports": [{"port": 80}]}));
     for _ in 0..DRY_RUNS {
-        server.client.post(&format!("{all}?dryRun=All"), &node_port).expect("an answer").expect(201);
+        server.client.post(&format!("{all}?dryRun=All"), &node_port).expect_status(201);
     }
     // A dry run returns the static values that it requests, and they stay free.
     let spec = json!({"type": "NodePort", "clusterIP": "10.0.0.77", "ports": [{"port": 80, "nodePort": 30077}]});
     let mut created = Value::Null;
     for query in ["?dryRun=All", "?dryRun=All", ""] {
-        created = server.client.post(&format!("{all}{query}"), &service(spec.clone())).expect("an answer").expect(201);
+        created = server.client.post(&format!("{all}{query}"), &service(spec.clone())).expect_status(201);
         assert_eq!(
             (&created["spec"]["clusterIP"], &created["spec"]["ports"][0]["nodePort"]),
             (&json!("10.0.0.77"), &json!(30077))
@@ -412,14 +413,14 @@ fn addresses_and_ports_are_shown_but_not_taken() {
     }
     // And what is taken is refused to a dry run as well, and stays taken when its owner is deleted in one.
     let taken = |server: &mut Quiet| {
-        let answer = server.client.post(&format!("{all}?dryRun=All"), &service(spec.clone())).expect("an answer");
+        let answer = server.client.post(&format!("{all}?dryRun=All"), &service(spec.clone())).answer();
         assert_eq!(answer.status, 422, "{}", answer.text());
     };
     taken(&mut server);
     let one = format!("{all}/{}", name(&created));
-    server.client.delete(&format!("{one}?dryRun=All")).expect("an answer").expect(200);
+    server.client.delete(&format!("{one}?dryRun=All")).expect_status(200);
     let released = json!({"spec": {"type": "ExternalName", "externalName": "a.example.com", "clusterIP": null}});
     let path = format!("{one}?dryRun=All");
-    server.client.send("PATCH", &path, MERGE_PATCH, released.to_string().as_bytes()).expect("an answer");
+    server.client.send("PATCH", &path, MERGE_PATCH, released.to_string().as_bytes()).answer();
     taken(&mut server);
 }

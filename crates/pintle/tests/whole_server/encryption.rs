@@ -6,6 +6,7 @@
 mod plugin;
 
 use crate::common::etcd::{self, Etcd};
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, Process};
 use crate::common::{resource_version, wait_for};
@@ -73,11 +74,11 @@ fn secret(name: &str) -> Value {
 }
 
 fn create(client: &mut Client, name: &str) -> Value {
-    client.post(SECRETS, &secret(name)).expect("an answer").expect(201)
+    client.post(SECRETS, &secret(name)).expect_status(201)
 }
 
 fn get(client: &mut Client, name: &str) -> crate::common::http::Answer {
-    client.get(&format!("{SECRETS}/{name}")).expect("an answer")
+    client.get(&format!("{SECRETS}/{name}")).answer()
 }
 
 fn read(client: &mut Client, name: &str) -> Value {
@@ -89,7 +90,7 @@ fn read(client: &mut Client, name: &str) -> Value {
 /// Writes an object as it is; whether that made a new version.
 fn rewritten(client: &mut Client, name: &str) -> bool {
     let object = read(client, name);
-    let written = client.put(&format!("{SECRETS}/{name}"), &object).expect("an answer").expect(200);
+    let written = client.put(&format!("{SECRETS}/{name}"), &object).expect_status(200);
     resource_version(&written) > resource_version(&object)
 }
 
@@ -115,8 +116,8 @@ fn values_on_disk_are_encrypted() {
         let created = create(&mut client, "a");
         let plain =
             json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "plain"}, "data": {"k": "herring"}});
-        client.post(CONFIG_MAPS, &plain).expect("an answer").expect(201);
-        let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
+        client.post(CONFIG_MAPS, &plain).expect_status(201);
+        let metrics = process.endpoint().client().get("/metrics").answer().text();
         let reported = prefix.strip_suffix("key1:").map_or(vec![prefix], |provider| vec![provider, "key1:"]);
         for reported in reported {
             let line = format!(
@@ -170,17 +171,17 @@ fn keys_rotate_and_what_lost_its_key_stops_nothing_else() {
         (message(&refused), &refused["reason"]),
         (&*format!("Internal error occurred: {why}"), &json!("InternalError"))
     );
-    let list = client.get(SECRETS).expect("an answer").expect(500);
+    let list = client.get(SECRETS).expect_status(500);
     let named = format!("Internal error occurred: unable to transform key \"/registry/secrets/default/left\": {why}");
     assert_eq!(message(&list), named);
-    let watch = client.get(&format!("{SECRETS}?watch=true&timeoutSeconds=1")).expect("an answer").expect(500);
+    let watch = client.get(&format!("{SECRETS}?watch=true&timeoutSeconds=1")).expect_status(500);
     assert_eq!(message(&watch), named, "a watch from the beginning does not begin within it");
     let single = format!("{SECRETS}?watch=true&timeoutSeconds=1&fieldSelector=metadata.name%3Dmoved");
     let (kind, added) = process.endpoint().client().watch(&single).expect("a watch").event();
     assert_eq!((kind.as_str(), &added["metadata"]["name"]), ("ADDED", &json!("moved")));
     let one = format!("{SECRETS}?fieldSelector=metadata.name%3Dmoved");
-    assert_eq!(client.get(&one).expect("an answer").expect(200)["items"][0]["metadata"]["name"], "moved");
-    let elsewhere = client.get("/api/v1/namespaces/kube-system/secrets").expect("an answer").expect(200);
+    assert_eq!(client.get(&one).expect_status(200)["items"][0]["metadata"]["name"], "moved");
+    let elsewhere = client.get("/api/v1/namespaces/kube-system/secrets").expect_status(200);
     assert_eq!(elsewhere["items"], json!([]));
     for (method, path, body, code) in [
         ("PUT", format!("{SECRETS}/left"), secret("left"), 500),
@@ -191,7 +192,7 @@ fn keys_rotate_and_what_lost_its_key_stops_nothing_else() {
         ("DELETE", format!("{SECRETS}/left?ignoreStoreReadErrorWithClusterBreakingPotential=true"), Value::Null, 500),
     ] {
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-        client.send(method, &path, "application/json", &body).expect("an answer").expect(code);
+        client.send(method, &path, "application/json", &body).expect_status(code);
     }
     create(&mut client, "new");
 }
@@ -208,15 +209,15 @@ fn undecryptable_objects_are_deleted_on_demand() {
         let owner = json!({"apiVersion": "v1", "kind": "Secret", "name": owner["name"], "uid": owner["uid"]});
         let map =
             json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "owned", "ownerReferences": [owner]}});
-        client.post(CONFIG_MAPS, &map).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &map).expect_status(201);
         let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["delete"]}]);
         let role = json!({"metadata": {"name": "deleter"}, "rules": rules});
         let subjects = json!([{"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"}]);
         let bound = json!({"kind": "ClusterRole", "name": "deleter", "apiGroup": "rbac.authorization.k8s.io"});
         let binding = json!({"metadata": {"name": "deleter"}, "subjects": subjects, "roleRef": bound});
         let rbac = "/apis/rbac.authorization.k8s.io/v1";
-        client.post(&format!("{rbac}/clusterroles"), &role).expect("an answer").expect(201);
-        client.post(&format!("{rbac}/clusterrolebindings"), &binding).expect("an answer").expect(201);
+        client.post(&format!("{rbac}/clusterroles"), &role).expect_status(201);
+        client.post(&format!("{rbac}/clusterrolebindings"), &binding).expect_status(201);
     }
     vault.configure(&format!("{{secretbox: {{keys: [{KEY_2}]}}}}"));
     let process = vault.start();
@@ -224,7 +225,7 @@ fn undecryptable_objects_are_deleted_on_demand() {
     let mut client = endpoint.client();
     create(&mut client, "fine");
 
-    let list = client.get(SECRETS).expect("an answer").expect(500);
+    let list = client.get(SECRETS).expect_status(500);
     assert_eq!(
         (&list["reason"], message(&list)),
         (&json!("StorageReadError"), "failed to read one or more secrets from the storage",)
@@ -241,29 +242,29 @@ fn undecryptable_objects_are_deleted_on_demand() {
 
     let option = "ignoreStoreReadErrorWithClusterBreakingPotential=true";
     let lost = format!("{SECRETS}/lost-1?{option}");
-    let fine = client.delete(&format!("{SECRETS}/fine?{option}")).expect("an answer").expect(422);
+    let fine = client.delete(&format!("{SECRETS}/fine?{option}")).expect_status(422);
     assert!(message(&fine).contains("is exclusively used to delete corrupt object(s)"), "{fine}");
-    let both = client.delete(&format!("{lost}&gracePeriodSeconds=0")).expect("an answer").expect(422);
+    let both = client.delete(&format!("{lost}&gracePeriodSeconds=0")).expect_status(422);
     assert!(message(&both).contains("Invalid value: true: cannot be set together with .gracePeriodSeconds"), "{both}");
-    let all = client.delete(&format!("{SECRETS}?{option}")).expect("an answer").expect(422);
+    let all = client.delete(&format!("{SECRETS}?{option}")).expect_status(422);
     assert!(message(&all).contains("is not allowed with DELETECOLLECTION"), "{all}");
     endpoint.token = Some(NOBODY_TOKEN.to_owned());
-    let forbidden = endpoint.client().delete(&lost).expect("an answer").expect(403);
+    let forbidden = endpoint.client().delete(&lost).expect_status(403);
     assert!(message(&forbidden).contains("not permitted to do \"unsafe-delete-ignore-read-errors\""), "{forbidden}");
     endpoint.token = Some(ADMIN_TOKEN.to_owned());
-    let deleted = client.delete(&lost).expect("an answer").expect(200);
+    let deleted = client.delete(&lost).expect_status(200);
     assert_eq!(
         (&deleted["status"], &deleted["details"]),
         (&json!("Success"), &json!({"name": "lost-1", "kind": "Secret"}),)
     );
     get(&mut client, "lost-1").expect(404);
     let owned = format!("{CONFIG_MAPS}/owned");
-    wait_for("what it owned to go", || (client.get(&owned).expect("an answer").status == 404).then_some(()));
+    wait_for("what it owned to go", || (client.get(&owned).answer().status == 404).then_some(()));
     let body =
         json!({"kind": "DeleteOptions", "apiVersion": "v1", "ignoreStoreReadErrorWithClusterBreakingPotential": true});
     let path = format!("{SECRETS}/lost-2");
-    client.send("DELETE", &path, "application/json", body.to_string().as_bytes()).expect("an answer").expect(200);
-    assert_eq!(client.get(SECRETS).expect("an answer").expect(200)["items"].as_array().map(Vec::len), Some(1));
+    client.send("DELETE", &path, "application/json", body.to_string().as_bytes()).expect_status(200);
+    assert_eq!(client.get(SECRETS).expect_status(200)["items"].as_array().map(Vec::len), Some(1));
 }
 
 /// A controller that took an unreadable owner for a deleted one would delete its dependents.
@@ -280,33 +281,31 @@ fn dependents_and_the_namespace_of_an_unreadable_object_are_kept() {
         let process = vault.start();
         let mut client = process.endpoint().client();
         let owner = create(&mut client, "owner");
-        client.post(CONFIG_MAPS, &map("owned", &owner["metadata"])).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &map("owned", &owner["metadata"])).expect_status(201);
         let home = json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "home"}});
-        client.post("/api/v1/namespaces", &home).expect("an answer").expect(201);
-        client.post("/api/v1/namespaces/home/secrets", &secret("lost")).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces", &home).expect_status(201);
+        client.post("/api/v1/namespaces/home/secrets", &secret("lost")).expect_status(201);
     }
     vault.configure(&format!("{{aesgcm: {{keys: [{KEY_2}]}}}}"));
     let process = vault.start();
     let mut client = process.endpoint().client();
-    client.post(CONFIG_MAPS, &map("garbage", &gone)).expect("an answer").expect(201);
-    client.delete("/api/v1/namespaces/home").expect("an answer").expect(200);
+    client.post(CONFIG_MAPS, &map("garbage", &gone)).expect_status(201);
+    client.delete("/api/v1/namespaces/home").expect_status(200);
     let failure = wait_for("the namespace's condition", || {
-        let home = client.get("/api/v1/namespaces/home").expect("an answer").expect(200);
+        let home = client.get("/api/v1/namespaces/home").expect_status(200);
         let conditions = home["status"]["conditions"].as_array()?.clone();
         conditions.into_iter().find(|it| it["type"] == "NamespaceDeletionContentFailure" && it["status"] == "True")
     });
     assert!(message(&failure).contains("1 secrets in namespace home cannot be read"), "{failure}");
     let garbage = format!("{CONFIG_MAPS}/garbage");
-    wait_for("garbage to go", || (client.get(&garbage).expect("an answer").status == 404).then_some(()));
-    client.get(&format!("{CONFIG_MAPS}/owned")).expect("an answer").expect(200);
+    wait_for("garbage to go", || (client.get(&garbage).answer().status == 404).then_some(()));
+    client.get(&format!("{CONFIG_MAPS}/owned")).expect_status(200);
     vault.configure(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
     drop(process);
     let process = vault.start();
     let mut client = process.endpoint().client();
-    wait_for("the namespace to go", || {
-        (client.get("/api/v1/namespaces/home").expect("an answer").status == 404).then_some(())
-    });
-    client.get(&format!("{CONFIG_MAPS}/owned")).expect("an answer").expect(200);
+    wait_for("the namespace to go", || (client.get("/api/v1/namespaces/home").answer().status == 404).then_some(()));
+    client.get(&format!("{CONFIG_MAPS}/owned")).expect_status(200);
 }
 
 #[test]
@@ -347,20 +346,20 @@ fn etcd_holds_the_references_bytes_sealed() {
     put("configmaps/default/damaged", b"k8s\0damaged");
     put("secrets/default/strange", b"k8s:enc:kms:v2:unknown:x");
     let causes = |client: &mut Client, path: &str| {
-        let list = client.get(path).expect("an answer").expect(500);
+        let list = client.get(path).expect_status(500);
         let causes = list["details"]["causes"].as_array().expect("causes").clone();
         causes.iter().map(|cause| cause["field"].as_str().expect("a key").to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(causes(&mut client, CONFIG_MAPS), ["/registry/configmaps/default/damaged"]);
     assert_eq!(causes(&mut client, SECRETS), ["/registry/secrets/default/strange"]);
     read(&mut client, "a");
-    let damaged = client.get(&format!("{CONFIG_MAPS}/damaged")).expect("an answer").expect(500);
+    let damaged = client.get(&format!("{CONFIG_MAPS}/damaged")).expect_status(500);
     assert!(message(&damaged).contains("AdditionalErrorMsg: object not decodable revision="), "{damaged}");
     let option = "ignoreStoreReadErrorWithClusterBreakingPotential=true";
-    client.delete(&format!("{CONFIG_MAPS}/damaged?{option}")).expect("an answer").expect(200);
-    client.delete(&format!("{SECRETS}/strange?{option}")).expect("an answer").expect(200);
+    client.delete(&format!("{CONFIG_MAPS}/damaged?{option}")).expect_status(200);
+    client.delete(&format!("{SECRETS}/strange?{option}")).expect_status(200);
     for path in [SECRETS, CONFIG_MAPS] {
-        one.endpoint().client().get(path).expect("an answer").expect(200);
+        one.endpoint().client().get(path).expect_status(200);
     }
 }
 
@@ -379,11 +378,11 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     vault.flags = vec!["--encryption-provider-config-automatic-reload"];
     let process = vault.start();
     let mut client = process.endpoint().client();
-    client.get("/healthz/kms-providers").expect("an answer").expect_text("ok");
-    assert_eq!(client.get("/livez/kms-providers").expect("an answer").status, 404);
+    client.get("/healthz/kms-providers").answer().expect_text("ok");
+    assert_eq!(client.get("/livez/kms-providers").answer().status, 404);
     let hook = "/readyz/poststarthook/start-encryption-provider-config-automatic-reload";
-    client.get(hook).expect("an answer").expect_text("ok");
-    let metrics = client.get("/metrics").expect("an answer").text();
+    client.get(hook).answer().expect_text("ok");
+    let metrics = client.get("/metrics").answer().text();
     assert!(
         metrics.contains("apiserver_encryption_config_controller_last_config_info{apiserver_id_hash="),
         "{metrics}"
@@ -402,7 +401,7 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     let process = vault.start();
     let mut client = process.endpoint().client();
     get(&mut client, "a").expect(500);
-    let elsewhere = client.get("/api/v1/namespaces/kube-system/secrets").expect("an answer").expect(200);
+    let elsewhere = client.get("/api/v1/namespaces/kube-system/secrets").expect_status(200);
     let since = resource_version(&elsewhere);
     let mut watch = client.watch(&format!("{SECRETS}?watch=true&resourceVersion={since}")).expect("a watch");
     let mut other = process.endpoint().client();
@@ -428,13 +427,13 @@ fn a_key_service_may_come_after_the_server() {
         let process = vault.start();
         let mut client = process.endpoint().client();
         create(&mut client, "a");
-        client.get("/healthz/kms-providers").expect("an answer").expect_text("ok");
+        client.get("/healthz/kms-providers").answer().expect_text("ok");
     }
     let keys = plugin.keys.clone();
     drop(plugin);
     let process = vault.start();
     let mut client = process.endpoint().client();
-    let sick = client.get("/readyz/kms-providers").expect("an answer");
+    let sick = client.get("/readyz/kms-providers").answer();
     assert_eq!(sick.status, 500);
     assert!(
         sick.text().starts_with("internal server error: kms-provider-0: failed to perform status section"),
@@ -446,13 +445,13 @@ fn a_key_service_may_come_after_the_server() {
         message(&refused).starts_with("Internal error occurred: failed to decrypt DEK, error: rpc error"),
         "{refused}"
     );
-    let refused = client.post(SECRETS, &secret("b")).expect("an answer").expect(500);
+    let refused = client.post(SECRETS, &secret("b")).expect_status(500);
     assert_eq!(message(&refused), "Internal error occurred: got unexpected nil transformer");
     let _plugin = Plugin::start_with(&socket, keys);
     wait_for("the key service", || (get(&mut client, "a").status == 200).then_some(()));
     read(&mut client, "a");
     create(&mut client, "b");
-    client.get("/readyz/kms-providers").expect("an answer").expect_text("ok");
+    client.get("/readyz/kms-providers").answer().expect_text("ok");
 }
 
 #[test]

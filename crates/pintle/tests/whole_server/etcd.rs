@@ -4,6 +4,7 @@
 
 use crate::common::credentials::Credentials;
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, Process, start};
 use crate::common::{resource_version, wait_for};
@@ -59,9 +60,9 @@ fn a_member_may_be_reached_over_a_socket_of_this_machine() {
     let etcd = Etcd::start_at_socket(program, socket.clone());
     let process = installation.start_with(&[format!("--etcd-servers=unix://{}", socket.display())]);
     let mut client = process.endpoint().client();
-    client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &config_map("a", "b")).expect_status(201);
     assert_eq!(stored(&etcd, "/registry/configmaps/default/a").len(), 1);
-    client.get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+    client.get(&format!("{CONFIG_MAPS}/a")).expect_status(200);
 }
 
 #[test]
@@ -70,9 +71,9 @@ fn objects_are_stored_as_the_reference_stores_them() {
         let installation = Installation::own();
         let process = serve(etcd, &installation, &["--etcd-prefix", "/one/cluster"]);
         let mut client = process.endpoint().client();
-        let made = client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+        let made = client.post(CONFIG_MAPS, &config_map("a", "b")).expect_status(201);
         let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "type": "Normal"});
-        client.post("/api/v1/namespaces/default/events", &event).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/events", &event).expect_status(201);
 
         let found = stored(etcd, "/one/cluster/configmaps/default/");
         let [(key, value, kv)] = &found[..] else { panic!("{found:?}") };
@@ -92,7 +93,7 @@ fn objects_are_stored_as_the_reference_stores_them() {
         copy[name + 2] = b'c';
         let key = base64::encode(b"/one/cluster/configmaps/default/c");
         etcd.call("/v3/kv/put", &json!({"key": key, "value": base64::encode(&copy)}));
-        let other = client.get(&format!("{CONFIG_MAPS}/c")).expect("an answer").expect(200);
+        let other = client.get(&format!("{CONFIG_MAPS}/c")).expect_status(200);
         assert_eq!((&other["data"], &other["metadata"]["name"]), (&made["data"], &json!("c")));
         assert!(resource_version(&other) > resource_version(&made));
     });
@@ -108,10 +109,10 @@ fn a_no_op_update_rewrites_values_in_another_encoding() {
             etcd.call("/v3/kv/put", &json!({"key": key, "value": value}));
         };
         let mut write = |path: &str, query: &str| {
-            let object = client.get(path).expect("an answer").expect(200);
-            let written = client.put(&format!("{path}{query}"), &object).expect("an answer").expect(200);
+            let object = client.get(path).expect_status(200);
+            let written = client.put(&format!("{path}{query}"), &object).expect_status(200);
             let is_new = resource_version(&written) > resource_version(&object);
-            assert_eq!(is_new, client.get(path).expect("an answer").expect(200) != object);
+            assert_eq!(is_new, client.get(path).expect_status(200) != object);
             is_new
         };
         let metadata =
@@ -146,26 +147,25 @@ fn acknowledged_writes_are_visible_on_every_server() {
         let (mut a, mut b) = (a.endpoint().client(), b.endpoint().client());
         for round in 0..30 {
             let (name, path) = (format!("n{round}"), format!("{CONFIG_MAPS}/n{round}"));
-            let made = a.post(CONFIG_MAPS, &config_map(&name, "1")).expect("an answer").expect(201);
-            assert_eq!(b.get(&path).expect("an answer").expect(200), made);
-            assert_eq!(b.post(CONFIG_MAPS, &config_map(&name, "2")).expect("an answer").status, 409);
-            let list = b.get(CONFIG_MAPS).expect("an answer").expect(200);
+            let made = a.post(CONFIG_MAPS, &config_map(&name, "1")).expect_status(201);
+            assert_eq!(b.get(&path).expect_status(200), made);
+            assert_eq!(b.post(CONFIG_MAPS, &config_map(&name, "2")).answer().status, 409);
+            let list = b.get(CONFIG_MAPS).expect_status(200);
             assert!(resource_version(&list) >= resource_version(&made));
             let items = list["items"].as_array().expect("items");
             assert!(items.iter().any(|item| item["metadata"] == made["metadata"]), "{made} in {list}");
             let mut changed = made.clone();
             changed["data"]["value"] = "3".into();
-            let changed = b.put(&path, &changed).expect("an answer").expect(200);
-            assert_eq!(a.put(&path, &made).expect("an answer").status, 409, "it was changed elsewhere");
+            let changed = b.put(&path, &changed).expect_status(200);
+            assert_eq!(a.put(&path, &made).answer().status, 409, "it was changed elsewhere");
             // A patch that names no version is made on what is there now.
             let patch = br#"{"data":{"more":"4"}}"#;
-            let patched =
-                a.send("PATCH", &path, crate::common::http::MERGE_PATCH, patch).expect("an answer").expect(200);
+            let patched = a.send("PATCH", &path, crate::common::http::MERGE_PATCH, patch).expect_status(200);
             assert_eq!(patched["data"], json!({"value": "3", "more": "4"}));
             assert!(resource_version(&patched) > resource_version(&changed));
-            b.delete(&path).expect("an answer").expect(200);
-            assert_eq!(a.get(&path).expect("an answer").status, 404);
-            assert_eq!(a.delete(&path).expect("an answer").status, 404);
+            b.delete(&path).expect_status(200);
+            assert_eq!(a.get(&path).answer().status, 404);
+            assert_eq!(a.delete(&path).answer().status, 404);
         }
     });
 }
@@ -173,7 +173,7 @@ fn acknowledged_writes_are_visible_on_every_server() {
 /// The published addresses of the servers.
 fn advertised(endpoint: &Endpoint) -> Vec<String> {
     let endpoints = endpoint.client().get("/api/v1/namespaces/default/endpoints/kubernetes");
-    let endpoints = endpoints.expect("an answer").expect(200);
+    let endpoints = endpoints.expect_status(200);
     let addresses = endpoints["subsets"][0]["addresses"].as_array().expect("addresses").iter();
     addresses.map(|address| address["ip"].as_str().expect("an address").to_owned()).collect()
 }
@@ -191,7 +191,7 @@ fn servers_are_advertised_while_they_are_there() {
         }));
         let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases\
                       ?labelSelector=apiserver.kubernetes.io/identity%3Dkube-apiserver";
-        let leases = a.endpoint().client().get(leases).expect("an answer").expect(200);
+        let leases = a.endpoint().client().get(leases).expect_status(200);
         assert_eq!(leases["items"].as_array().map(Vec::len), Some(1), "an identity is of a host");
         b.signal("TERM");
         wait_for("its end", || b.exit_status());
@@ -209,7 +209,7 @@ fn servers_that_start_together_agree_on_the_first_objects() {
         });
         let roles = |process: &Process| {
             let roles = process.endpoint().client().get("/apis/rbac.authorization.k8s.io/v1/clusterroles");
-            roles.expect("an answer").expect(200)["items"].clone()
+            roles.expect_status(200)["items"].clone()
         };
         let first = roles(&servers[0].1);
         assert!(first.as_array().is_some_and(|roles| roles.len() > 50));
@@ -232,11 +232,11 @@ fn history_is_given_up_by_one_of_the_servers() {
             answer.is_some_and(|text| text.contains("has been compacted"))
         };
         let mut client = servers[0].endpoint().client();
-        let made = client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+        let made = client.post(CONFIG_MAPS, &config_map("a", "b")).expect_status(201);
         wait_for("compaction", || compacted().then_some(()));
         // Neither server needs what is gone.
         for server in &servers {
-            let found = server.endpoint().client().get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+            let found = server.endpoint().client().get(&format!("{CONFIG_MAPS}/a")).expect_status(200);
             assert_eq!(found, made);
         }
         assert_eq!(stored(etcd, "compact_rev_key").len(), 1);
@@ -254,7 +254,7 @@ fn no_address_and_no_port_is_given_twice() {
                 let service = json!({"metadata": {"name": format!("s{thread}-{number}")}, "spec": {
                     "type": "NodePort", "ports": [{"port": 80}]
                 }});
-                client.post(SERVICES, &service).expect("an answer").expect(201)
+                client.post(SERVICES, &service).expect_status(201)
             })
         };
         let threads: Vec<_> = (0..4)
@@ -279,13 +279,13 @@ fn no_address_and_no_port_is_given_twice() {
         assert!(given() >= 1, "a map");
         for (number, service) in made.iter().enumerate() {
             let path = format!("{SERVICES}/{}", crate::common::name(service));
-            servers[number % 2].1.endpoint().client().delete(&path).expect("an answer").expect(200);
+            servers[number % 2].1.endpoint().client().delete(&path).expect_status(200);
         }
         let port = made[0]["spec"]["ports"][0]["nodePort"].clone();
         let again = json!({"metadata": {"name": "again"}, "spec": {
             "type": "NodePort", "ports": [{"port": 80, "nodePort": port}]
         }});
-        servers[1].1.endpoint().client().post(SERVICES, &again).expect("an answer").expect(201);
+        servers[1].1.endpoint().client().post(SERVICES, &again).expect_status(201);
     });
 }
 
@@ -299,12 +299,9 @@ fn a_quota_is_exact_with_two_servers() {
         let mut client = servers[0].1.endpoint().client();
         const QUOTAS: &str = "/api/v1/namespaces/default/resourcequotas";
         let hard = json!({"configmaps": LIMIT.to_string()});
-        client
-            .post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}}))
-            .expect("an answer")
-            .expect(201);
+        client.post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}})).expect_status(201);
         let status = |client: &mut Client| {
-            let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
+            let quota = client.get(&format!("{QUOTAS}/q")).expect_status(200);
             quota["status"]["used"]["configmaps"].as_str().and_then(|used| used.parse::<usize>().ok())
         };
         let before = wait_for("the quota is in effect", || status(&mut client));
@@ -316,7 +313,7 @@ fn a_quota_is_exact_with_two_servers() {
             for turn in 0..EACH {
                 let object = config_map(&format!("q{writer}-{turn}"), "x");
                 created += loop {
-                    match client.post(CONFIG_MAPS, &object).expect("an answer").status {
+                    match client.post(CONFIG_MAPS, &object).answer().status {
                         201 => break 1,
                         403 => break 0,
                         429 => {}
@@ -334,7 +331,7 @@ fn a_quota_is_exact_with_two_servers() {
             .collect();
         let created: usize = writers.into_iter().map(|writer| writer.join().expect("no panic")).sum();
         assert_eq!(created, LIMIT - before);
-        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        let list = client.get(CONFIG_MAPS).expect_status(200);
         assert_eq!(list["items"].as_array().map(Vec::len), Some(LIMIT));
         assert_eq!(status(&mut client), Some(LIMIT));
     });
@@ -345,7 +342,7 @@ fn a_server_without_its_etcd_is_not_ready() {
     on_each_version(|etcd| {
         let (_installation, process) = server(etcd, "10.1.0.1");
         let mut client = process.endpoint().client();
-        let mut status = |path: &str| client.get(path).expect("an answer").status;
+        let mut status = |path: &str| client.get(path).answer().status;
         assert_eq!((status("/readyz/etcd-readiness"), status("/livez/etcd"), status("/readyz")), (200, 200, 200));
         etcd.kill(0);
         wait_for("its being missed", || (status("/readyz") == 500).then_some(()));
@@ -389,7 +386,7 @@ fn a_rejected_client_certificate_is_reported() {
     let installation = Installation::own();
     let process = serve(etcd, &installation, &right.iter().map(String::as_str).collect::<Vec<_>>());
     let mut client = process.endpoint().client();
-    client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &config_map("a", "b")).expect_status(201);
     assert_eq!(stored_names(&process), ["a"]);
 
     // Who names no authority believes those of the system.
@@ -453,10 +450,10 @@ fn a_server_needs_no_right_to_more_than_its_prefix() {
     let mut process = serve(&etcd, &installation, &flags);
     for name in ["a", "b"] {
         let mut client = process.endpoint().client();
-        client.post(CONFIG_MAPS, &config_map(name, "")).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &config_map(name, "")).expect_status(201);
         let event = json!({"metadata": {"name": name}, "involvedObject": {"namespace": "default"}, "type": "Normal"});
-        client.post("/api/v1/namespaces/default/events", &event).expect("an answer").expect(201);
-        assert_eq!(client.get("/readyz").expect("an answer").status, 200);
+        client.post("/api/v1/namespaces/default/events", &event).expect_status(201);
+        assert_eq!(client.get("/readyz").answer().status, 200);
         process.kill();
         process = serve(&etcd, &installation, &flags);
     }
@@ -475,13 +472,13 @@ fn a_server_needs_no_right_to_more_than_its_prefix() {
         etcd.kill(0);
         etcd.restart(0);
         wait_for("an answer", || {
-            let answer = process.endpoint().client().get(CONFIG_MAPS).expect("an answer");
+            let answer = process.endpoint().client().get(CONFIG_MAPS).answer();
             let is_told = status == 200 || answer.text().contains("permission denied");
             (answer.status == status && is_told).then_some(())
         });
     }
     // So is the authority.
-    let status = || process.endpoint().client().get(CONFIG_MAPS).expect("an answer").status;
+    let status = || process.endpoint().client().get(CONFIG_MAPS).answer().status;
     trust(&Credentials::new());
     etcd.kill(0);
     etcd.restart(0);
@@ -495,7 +492,7 @@ fn text(path: std::path::PathBuf) -> String {
 }
 
 fn stored_names(process: &Process) -> Vec<String> {
-    let list = process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(200);
+    let list = process.endpoint().client().get(CONFIG_MAPS).expect_status(200);
     let names = list["items"].as_array().expect("items").iter().map(crate::common::name);
     names.filter(|name| *name != "kube-root-ca.crt").map(str::to_owned).collect()
 }

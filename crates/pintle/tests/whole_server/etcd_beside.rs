@@ -4,6 +4,7 @@
 //! need kube-apiserver itself, nor what was recorded from it: without that, its part is skipped.
 
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::MERGE_PATCH;
 use crate::common::process::{Installation, Process};
 use crate::common::reference::{Reference, config_map, uid_and_entry};
@@ -27,7 +28,7 @@ fn each_reads_watches_and_changes_what_the_other_wrote() {
         let (etcd, installation) = (Etcd::start(program, 1), Installation::own());
         let process = serve(&etcd, &installation, &[]);
         let (mut client, mut reference) = (process.endpoint().client(), Reference::on(&etcd));
-        let now = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200));
+        let now = resource_version(&client.get(CONFIG_MAPS).expect_status(200));
         let watched = format!("{CONFIG_MAPS}?watch=true&resourceVersion={now}");
         let mut watch = process.endpoint().client().watch(&watched).expect("a watch");
         let (key, path) = ("/registry/configmaps/default/a", format!("{CONFIG_MAPS}/a"));
@@ -36,9 +37,9 @@ fn each_reads_watches_and_changes_what_the_other_wrote() {
         let made = reference.put(key, 0, &config_map("a", uid, "k", "1"), 0).expect("an answer").expect("it is new");
         let (kind, object) = watch.event();
         assert_eq!((kind.as_str(), resource_version(&object), &object["data"]), ("ADDED", made, &json!({"k": "1"})));
-        assert_eq!(client.get(&path).expect("an answer").expect(200), object);
+        assert_eq!(client.get(&path).expect_status(200), object);
         let patch = br#"{"data":{"k":"2"}}"#;
-        let patched = client.send("PATCH", &path, MERGE_PATCH, patch).expect("an answer").expect(200);
+        let patched = client.send("PATCH", &path, MERGE_PATCH, patch).expect_status(200);
         let (at, stored) = reference.get(key).expect("an answer").expect("it is there");
         assert_eq!(at, resource_version(&patched));
         assert_eq!(uid_and_entry(&stored, "k"), Some((uid.to_owned(), "2".to_owned())));
@@ -48,7 +49,7 @@ fn each_reads_watches_and_changes_what_the_other_wrote() {
         let late = reference.put(key, made, &config_map("a", uid, "k", "3"), 0).expect("an answer");
         assert_eq!(late, Err(Some((at, stored))));
         let third = reference.put(key, at, &config_map("a", uid, "k", "3"), 0).expect("an answer").expect("in time");
-        assert_eq!(client.put(&path, &patched).expect("an answer").expect(409)["reason"], "Conflict");
+        assert_eq!(client.put(&path, &patched).expect_status(409)["reason"], "Conflict");
         let (kind, object) = watch.event();
         assert_eq!(
             (kind.as_str(), resource_version(&object), &object["data"]),
@@ -57,7 +58,7 @@ fn each_reads_watches_and_changes_what_the_other_wrote() {
         let gone = reference.delete(key, third).expect("an answer").expect("in time");
         let (kind, object) = watch.event();
         assert_eq!((kind.as_str(), resource_version(&object), &object["data"]), ("DELETED", gone, &json!({"k": "3"})));
-        client.get(&path).expect("an answer").expect(404);
+        client.get(&path).expect_status(404);
 
         // What has a lease goes with it.
         let lease = reference.lease(3600).expect("a lease");
@@ -65,7 +66,7 @@ fn each_reads_watches_and_changes_what_the_other_wrote() {
         assert_eq!(resource_version(&watch.event().1), leased.expect("it is new"));
         reference.revoke(lease).expect("an answer");
         assert_eq!(watch.event().0, "DELETED");
-        client.get(&path).expect("an answer").expect(404);
+        client.get(&path).expect_status(404);
     }
 }
 
@@ -76,7 +77,7 @@ fn servers_of_both_kinds_are_advertised() {
     let mut reference = Reference::on(&etcd);
     let addresses = |process: &Process| -> Vec<String> {
         let endpoints = process.endpoint().client().get("/api/v1/namespaces/default/endpoints/kubernetes");
-        let endpoints = endpoints.expect("an answer").expect(200);
+        let endpoints = endpoints.expect_status(200);
         let addresses = endpoints["subsets"][0]["addresses"].as_array().expect("addresses").iter();
         addresses.map(|address| address["ip"].as_str().expect("an address").to_owned()).collect()
     };
@@ -101,14 +102,14 @@ fn compaction_is_done_in_turns() {
     let (etcd, installation) = (Etcd::start(program, 1), Installation::own());
     let process = serve(&etcd, &installation, &["--etcd-compaction-interval", "100ms"]);
     let (mut client, mut reference) = (process.endpoint().client(), Reference::on(&etcd));
-    let now = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200));
+    let now = resource_version(&client.get(CONFIG_MAPS).expect_status(200));
     let watched = format!("{CONFIG_MAPS}?watch=true&resourceVersion={now}");
     let mut watch = process.endpoint().client().watch(&watched).expect("a watch");
     let (mut turn, mut wins, mut number) = ((0, 0), [0, 0], 0);
     // Until either has had its turns: each sees by the count whether the other was faster.
     wait_for("turns of both", || {
         let map = json!({"metadata": {"name": format!("n{number}")}});
-        let made = client.post(CONFIG_MAPS, &map).expect("an answer").expect(201);
+        let made = client.post(CONFIG_MAPS, &map).expect_status(201);
         assert_eq!(
             resource_version(&watch.event().1),
             resource_version(&made),
@@ -129,7 +130,7 @@ fn compaction_is_done_in_turns() {
     let too_old = format!("{CONFIG_MAPS}?resourceVersionMatch=Exact&resourceVersion={now}");
     assert!(reported > now, "history up to {reported} is gone, {now} with it");
     // What this server has in memory it may show all the same.
-    let status = client.get(&too_old).expect("an answer").status;
+    let status = client.get(&too_old).answer().status;
     assert!([200, 410].contains(&status), "{status}");
 }
 
@@ -188,7 +189,7 @@ fn data_of_kube_apiserver_can_be_taken_over_and_given_back() {
         let mut write = |finalizers: Vec<Value>| {
             let finalizers = if finalizers.is_empty() { Value::Null } else { finalizers.into() };
             let patch = json!({"metadata": {"finalizers": finalizers}}).to_string();
-            client.send("PATCH", &format!("{path}?fieldManager=t"), MERGE_PATCH, patch.as_bytes()).expect("an answer")
+            client.send("PATCH", &format!("{path}?fieldManager=t"), MERGE_PATCH, patch.as_bytes()).answer()
         };
         let answers = [write(more), write(finalizers)];
         // JSON documents within an object are compared with their blanks, which no client sees; so kube-apiserver too
@@ -284,16 +285,16 @@ fn objects_in_versions_that_are_served_no_more_are_read_and_written_anew() {
         let process = serve(&etcd, &installation, &["--controllers="]);
         let mut client = process.endpoint().client();
         for (key, collection, old, expected) in rows {
-            let list = client.get(collection).expect("an answer").expect(200);
+            let list = client.get(collection).expect_status(200);
             assert_eq!(name(&list["items"][0]), "a", "{collection}");
-            let object = client.get(&format!("{collection}/a")).expect("an answer").expect(200);
+            let object = client.get(&format!("{collection}/a")).expect_status(200);
             let api_version = collection.split('/').skip(2).take(2).collect::<Vec<_>>().join("/");
             assert_eq!(object["apiVersion"], api_version, "{collection}");
             for (field, value) in expected.as_object().expect("fields") {
                 assert_eq!(&object["spec"][field], value, "{collection}: {field}");
             }
             // An update that changes nothing stores it in today's version.
-            let written = client.put(&format!("{collection}/a"), &object).expect("an answer").expect(200);
+            let written = client.put(&format!("{collection}/a"), &object).expect_status(200);
             assert!(resource_version(&written) > resource_version(&object), "{collection}");
             let range = json!({"key": base64::encode(key.as_bytes())});
             let value = etcd.call("/v3/kv/range", &range)["kvs"][0]["value"].clone();
@@ -306,7 +307,7 @@ fn objects_in_versions_that_are_served_no_more_are_read_and_written_anew() {
             put(key, &old);
             let (kind, object) = watch.event();
             assert_eq!((kind.as_str(), &object["apiVersion"]), ("MODIFIED", &json!(api_version)), "{collection}");
-            client.delete(&format!("{collection}/a")).expect("an answer").expect(200);
+            client.delete(&format!("{collection}/a")).expect_status(200);
         }
     }
 }

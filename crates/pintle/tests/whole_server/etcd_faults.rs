@@ -8,6 +8,7 @@
 use crate::common::clock::WallClock;
 use crate::common::etcd::{Etcd, Wires, program};
 use crate::common::history::{Event, Fact, History, Version, Watched, finds_what_is_wrong};
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, Process};
 use crate::common::reference::{Found, Reference, config_map, uid_and_entry};
@@ -321,7 +322,7 @@ fn survives(etcd_version: &str) {
     let mut etcd = Etcd::start(program, 3);
     let mut servers: Vec<Server> = (0..SERVERS).map(|_| Server::new(&etcd)).collect();
     let shared = Shared { history: Arc::default(), end: Arc::default(), next: Arc::new(AtomicU64::new(1)) };
-    let first = servers[0].endpoint.lock().unwrap().client().get(CONFIG_MAPS).expect("an answer").expect(200);
+    let first = servers[0].endpoint.lock().unwrap().client().get(CONFIG_MAPS).expect_status(200);
     let (start, until) = (resource_version(&first), Arc::new(AtomicU64::new(0)));
     let mut clients = Vec::new();
     let mut watches = Vec::new();
@@ -351,7 +352,7 @@ fn survives(etcd_version: &str) {
     // A last change that every watch must tell.
     let mut client = servers[0].endpoint.lock().unwrap().client();
     let last = json!({"metadata": {"name": "last"}, "data": {"id": "last"}});
-    let last = client.post(CONFIG_MAPS, &last).expect("an answer").expect(201);
+    let last = client.post(CONFIG_MAPS, &last).expect_status(201);
     until.store(resource_version(&last), Ordering::SeqCst);
     let watched: Vec<Watched> = watches.into_iter().map(|watch| watch.join().expect("a watch")).collect();
     let wrong = shared.history.check(start, &watched);

@@ -3,6 +3,7 @@
 
 use crate::common::clock::WallClock;
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, Endpoint};
 use crate::common::process::{Installation, Process};
 use crate::common::reference::{self, Reference};
@@ -32,7 +33,7 @@ fn path(name: &str) -> String {
 
 /// A watch of everything from now on.
 fn watch(endpoint: &Endpoint) -> crate::common::http::Watch {
-    let now = resource_version(&endpoint.client().get(CONFIG_MAPS).expect("an answer").expect(200));
+    let now = resource_version(&endpoint.client().get(CONFIG_MAPS).expect_status(200));
     let path = format!("{CONFIG_MAPS}?watch=true&timeoutSeconds=600&resourceVersion={now}");
     endpoint.client().watch(&path).expect("a watch")
 }
@@ -86,7 +87,7 @@ fn when_a_leader_is_replaced_all_servers_write_again_and_no_watch_has_ended() {
             end.store(true, Ordering::SeqCst);
             acknowledged.extend(rest_of(&writes, sender));
             let last = endpoints[0].client().post(CONFIG_MAPS, &config_map(&format!("last-{round}"), ""));
-            last.expect("an answer").expect(201);
+            last.expect_status(201);
             let mut expected: Vec<_> = acknowledged.into_iter().map(|write| (write.revision, write.name)).collect();
             expected.sort();
             for watch in watches {
@@ -115,7 +116,7 @@ fn write(endpoint: &Endpoint, prefix: &str, end: &AtomicBool, sender: &mpsc::Sen
             return;
         }
         let (began, name) = (Instant::now(), format!("{prefix}-{number}"));
-        let made = client.post(CONFIG_MAPS, &config_map(&name, "")).expect("an answer").expect(201);
+        let made = client.post(CONFIG_MAPS, &config_map(&name, "")).expect_status(201);
         let write = Write { server, began, ended: Instant::now(), revision: resource_version(&made), name };
         sender.send(write).expect("somebody counts");
     }
@@ -179,13 +180,13 @@ fn a_creation_that_may_take_place_yet_is_not_refused() {
         let mut client = process.endpoint().client();
         let (name, uid) = (format!("n{round}"), "3c1d3cf1-90f3-4f4f-8c3f-0d1f3a4b5c6d");
         // The server is ready and connected before the member stops.
-        client.get(&path(&name)).expect("an answer").expect(404);
+        client.get(&path(&name)).expect_status(404);
         etcd.pause(first);
         let stored = reference::config_map(&name, uid, "value", "theirs");
         let there = reference.put(&format!("/registry/configmaps/default/{name}"), 0, &stored, 0).expect("an answer");
-        let answer = client.post(CONFIG_MAPS, &config_map(&name, "ours")).expect("an answer");
+        let answer = client.post(CONFIG_MAPS, &config_map(&name, "ours")).answer();
         etcd.resume(first);
-        let found = client.get(&path(&name)).expect("an answer").expect(200);
+        let found = client.get(&path(&name)).expect_status(200);
         assert_eq!((found["data"]["value"].as_str(), there), (Some("theirs"), Ok(resource_version(&found))));
         (answer.status != 409).then(|| answer.expect(500))
     });
@@ -212,12 +213,12 @@ fn a_full_cluster_is_read_and_watched_and_written_again_when_there_is_room() {
         let mut watch = watch(&endpoint);
         let mut state = BTreeMap::new();
         for name in ["bulk", "small", "deleted"] {
-            let made = client.post(CONFIG_MAPS, &config_map(name, "")).expect("an answer").expect(201);
+            let made = client.post(CONFIG_MAPS, &config_map(name, "")).expect_status(201);
             assert_eq!(watch.event(), ("ADDED".to_owned(), made.clone()));
             state.insert(name, made);
         }
         let refused = (0..).find_map(|number| {
-            let answer = client.put(&path("bulk"), &config_map("bulk", &bulk(number))).expect("an answer");
+            let answer = client.put(&path("bulk"), &config_map("bulk", &bulk(number))).answer();
             if answer.status != 200 {
                 return Some(answer);
             }
@@ -226,15 +227,15 @@ fn a_full_cluster_is_read_and_watched_and_written_again_when_there_is_room() {
             None
         });
         is_full(&refused.expect("some write is one too many"));
-        is_full(&client.post(CONFIG_MAPS, &config_map("new", "")).expect("an answer"));
-        is_full(&client.put(&path("small"), &config_map("small", "other")).expect("an answer"));
+        is_full(&client.post(CONFIG_MAPS, &config_map("new", "")).answer());
+        is_full(&client.put(&path("small"), &config_map("small", "other")).answer());
         let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "type": "Normal"});
-        is_full(&client.post("/api/v1/namespaces/default/events", &event).expect("an answer"));
+        is_full(&client.post("/api/v1/namespaces/default/events", &event).answer());
 
         // What takes no room goes on.
-        assert_eq!(client.get("/readyz").expect("an answer").text(), "ok");
+        assert_eq!(client.get("/readyz").answer().text(), "ok");
         shows(&mut client, &state);
-        client.delete(&path("deleted")).expect("an answer").expect(200);
+        client.delete(&path("deleted")).expect_status(200);
         let (kind, object) = watch.event();
         assert_eq!((kind.as_str(), name(&object)), ("DELETED", "deleted"));
         state.remove("deleted");
@@ -247,13 +248,13 @@ fn a_full_cluster_is_read_and_watched_and_written_again_when_there_is_room() {
             etcd.call("/v3/maintenance/alarm", &disarm);
         }
         shows(&mut client, &state);
-        let written = client.put(&path("small"), &config_map("small", "other")).expect("an answer").expect(200);
+        let written = client.put(&path("small"), &config_map("small", "other")).expect_status(200);
         assert_eq!(watch.event(), ("MODIFIED".to_owned(), written.clone()));
         state.insert("small", written);
-        let made = client.post(CONFIG_MAPS, &config_map("new", "")).expect("an answer").expect(201);
+        let made = client.post(CONFIG_MAPS, &config_map("new", "")).expect_status(201);
         assert_eq!(watch.event(), ("ADDED".to_owned(), made.clone()));
         state.insert("new", made);
-        client.post("/api/v1/namespaces/default/events", &event).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/events", &event).expect_status(201);
         shows(&mut client, &state);
     }
 }
@@ -265,7 +266,7 @@ fn is_full(answer: &Answer) {
 
 /// A consistent list has just what was acknowledged.
 fn shows(client: &mut Client, state: &BTreeMap<&str, Value>) {
-    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let list = client.get(CONFIG_MAPS).expect_status(200);
     let items = list["items"].as_array().expect("items").iter();
     let found: BTreeMap<&str, Value> = items.filter(|it| name(it) != "kube-root-ca.crt").map(bare).collect();
     assert_eq!(found, state.iter().map(|(name, object)| (*name, bare(object).1)).collect());
@@ -285,18 +286,18 @@ fn a_cluster_restored_from_a_backup_is_read_again() {
         let installation = Installation::own();
         let process = serve(&installation, &["--etcd-servers", &etcd.urls()], None);
         let (endpoint, mut client) = (process.endpoint(), process.endpoint().client());
-        let kept = client.post(CONFIG_MAPS, &config_map("kept", "1")).expect("an answer").expect(201);
+        let kept = client.post(CONFIG_MAPS, &config_map("kept", "1")).expect_status(201);
         etcd.save();
-        wait_for("the cluster", || (client.get(CONFIG_MAPS).expect("an answer").status == 200).then_some(()));
+        wait_for("the cluster", || (client.get(CONFIG_MAPS).answer().status == 200).then_some(()));
         let mut watch = watch(&endpoint);
-        let changed = client.put(&path("kept"), &config_map("kept", "2")).expect("an answer").expect(200);
-        let lost = client.post(CONFIG_MAPS, &config_map("lost", "")).expect("an answer").expect(201);
+        let changed = client.put(&path("kept"), &config_map("kept", "2")).expect_status(200);
+        let lost = client.post(CONFIG_MAPS, &config_map("lost", "")).expect_status(201);
         for (kind, object) in [("MODIFIED", &changed), ("ADDED", &lost)] {
             assert_eq!(watch.event(), (kind.to_owned(), object.clone()));
         }
         etcd.put_back();
         let list = wait_for("what is there", || {
-            let answer = client.get(CONFIG_MAPS).expect("an answer");
+            let answer = client.get(CONFIG_MAPS).answer();
             (answer.status == 200).then(|| answer.json())
         });
         assert!(resource_version(&list) < resource_version(&lost), "{list}");
@@ -306,13 +307,13 @@ fn a_cluster_restored_from_a_backup_is_read_again() {
         // What was read before is no base for what comes now.
         let mut stale = changed;
         stale["data"]["value"] = "3".into();
-        assert_eq!(client.put(&path("kept"), &stale).expect("an answer").status, 409);
+        assert_eq!(client.put(&path("kept"), &stale).answer().status, 409);
         // It goes on from there.
         let mut watch = self::watch(&endpoint);
-        let changed = client.put(&path("kept"), &config_map("kept", "4")).expect("an answer").expect(200);
+        let changed = client.put(&path("kept"), &config_map("kept", "4")).expect_status(200);
         assert_eq!(watch.event(), ("MODIFIED".to_owned(), changed.clone()));
         shows(&mut client, &BTreeMap::from([("kept", changed)]));
-        wait_for("its being ready", || (client.get("/readyz").expect("an answer").status == 200).then_some(()));
+        wait_for("its being ready", || (client.get("/readyz").answer().status == 200).then_some(()));
     }
 }
 
@@ -328,37 +329,36 @@ fn a_clock_that_jumps_decides_times_and_nothing_else() {
         let (endpoint, mut client) = (process.endpoint(), process.endpoint().client());
         let mut watch = watch(&endpoint);
         let accounts = "/api/v1/namespaces/default/serviceaccounts";
-        client.post(accounts, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+        client.post(accounts, &json!({"metadata": {"name": "robot"}})).expect_status(201);
         let spec = json!({"spec": {"expirationSeconds": 600}});
-        let token = client.post(&format!("{accounts}/robot/token"), &spec).expect("an answer").expect(201);
+        let token = client.post(&format!("{accounts}/robot/token"), &spec).expect_status(201);
         let token = token["status"]["token"].as_str().expect("a token").to_owned();
         let mut robot = Endpoint { token: Some(token), ..endpoint.clone() }.client();
         let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "type": "Normal"});
-        client.post("/api/v1/namespaces/default/events", &event).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/events", &event).expect_status(201);
 
         let (mut revision, mut times) = (0, Vec::new());
         for (number, ahead) in [0, 5 * HOUR, -7 * HOUR, 0, 400 * 24 * HOUR, 0].into_iter().enumerate() {
             clock.set_ahead(ahead);
-            let made =
-                client.post(CONFIG_MAPS, &config_map(&format!("n{number}"), "1")).expect("an answer").expect(201);
+            let made = client.post(CONFIG_MAPS, &config_map(&format!("n{number}"), "1")).expect_status(201);
             assert_eq!(watch.event(), ("ADDED".to_owned(), made.clone()));
-            let changed = client.put(&path(name(&made)), &config_map(name(&made), "2")).expect("an answer").expect(200);
+            let changed = client.put(&path(name(&made)), &config_map(name(&made), "2")).expect_status(200);
             assert_eq!(watch.event(), ("MODIFIED".to_owned(), changed.clone()));
             assert!(resource_version(&changed) > resource_version(&made) && resource_version(&made) > revision);
             revision = resource_version(&changed);
-            assert_eq!(client.get(&path(name(&made))).expect("an answer").expect(200), changed);
+            assert_eq!(client.get(&path(name(&made))).expect_status(200), changed);
             times.push(made["metadata"]["creationTimestamp"].as_str().expect("a time").to_owned());
             // Who is let in by time is: a token is good from when it was given until it expires.
-            let status = robot.get("/api/v1/namespaces/default/pods").expect("an answer").status;
+            let status = robot.get("/api/v1/namespaces/default/pods").answer().status;
             assert_eq!(status, if ahead == 0 { 403 } else { 401 }, "{ahead} s ahead");
         }
         let [start, later, earlier, _, far, end] = &times[..] else { panic!("{times:?}") };
         assert!(earlier < start && start <= end && end < later && later < far, "the clock does jump: {times:?}");
         if etcd.is_some() {
             // Its lifetime is counted by etcd, whose clock goes right.
-            client.get("/api/v1/namespaces/default/events/e").expect("an answer").expect(200);
+            client.get("/api/v1/namespaces/default/events/e").expect_status(200);
         }
-        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        let list = client.get(CONFIG_MAPS).expect_status(200);
         assert_eq!(
             list["items"].as_array().map(|items| items.iter().filter(|it| name(it).starts_with('n')).count()),
             Some(6)
@@ -367,7 +367,7 @@ fn a_clock_that_jumps_decides_times_and_nothing_else() {
         // A start at a wrong time finds what there is, and goes on from there.
         clock.set_ahead(-7 * HOUR);
         let process = serve(&installation, &flags, Some(&clock));
-        let found = process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(200);
+        let found = process.endpoint().client().get(CONFIG_MAPS).expect_status(200);
         assert_eq!(found["items"], list["items"]);
         assert!(resource_version(&found) >= resource_version(&list));
     }

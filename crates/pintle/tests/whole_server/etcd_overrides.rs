@@ -2,6 +2,7 @@
 //! cluster that the flag names, with that cluster's revisions. Must never compare revisions of two clusters.
 
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::process::{Installation, Process};
 use crate::common::{name, resource_version, wait_for};
@@ -68,7 +69,7 @@ fn named(name: &str) -> Value {
 }
 
 fn list(client: &mut Client, path: &str) -> (u64, Vec<String>) {
-    let list = client.get(path).expect("an answer").expect(200);
+    let list = client.get(path).expect_status(200);
     let items = list["items"].as_array().cloned().unwrap_or_default();
     (resource_version(&list), items.iter().map(|item| name(item).to_owned()).collect())
 }
@@ -88,13 +89,13 @@ fn events_are_in_their_own_cluster_with_its_revisions() {
     let installation = Installation::own();
     let process = clusters.serve(&installation, &["--etcd-db-metric-poll-interval", "100ms"]);
     let mut client = process.endpoint().client();
-    let map = client.post(CONFIG_MAPS, &named("a")).expect("an answer").expect(201);
-    let made = client.post(EVENTS, &event("a", "default")).expect("an answer").expect(201);
+    let map = client.post(CONFIG_MAPS, &named("a")).expect_status(201);
+    let made = client.post(EVENTS, &event("a", "default")).expect_status(201);
     let new = json!({
         "metadata": {"name": "b"}, "regarding": {"namespace": "default"}, "eventTime": "2026-01-01T00:00:00.000000Z",
         "reportingController": "c", "reportingInstance": "i", "action": "x", "reason": "r", "type": "Normal",
     });
-    client.post(NEW_EVENTS, &new).expect("an answer").expect(201);
+    client.post(NEW_EVENTS, &new).expect_status(201);
 
     assert_eq!(keys(main, "/registry/events/"), ["/registry/events/default/old"]);
     assert_eq!(keys(second, "/registry/events/"), ["/registry/events/default/a", "/registry/events/default/b"]);
@@ -118,7 +119,7 @@ fn events_are_in_their_own_cluster_with_its_revisions() {
             && !maps.contains(&"other".to_owned())
     );
     // A version of one cluster is of the future, or of the past, in the other.
-    let status = |client: &mut Client, path: String| client.get(&path).expect("an answer").status;
+    let status = |client: &mut Client, path: String| client.get(&path).answer().status;
     assert_eq!(status(&mut client, format!("{EVENTS}?resourceVersion={version}&resourceVersionMatch=Exact")), 200);
     assert_eq!(
         status(&mut client, format!("{CONFIG_MAPS}?resourceVersion={main_version}&resourceVersionMatch=Exact")),
@@ -127,9 +128,9 @@ fn events_are_in_their_own_cluster_with_its_revisions() {
     assert_eq!(status(&mut client, format!("{CONFIG_MAPS}?resourceVersion={version}")), 504);
 
     // Pages are of one revision of their own cluster.
-    let first = client.get(&format!("{EVENTS}?limit=1")).expect("an answer").expect(200);
+    let first = client.get(&format!("{EVENTS}?limit=1")).expect_status(200);
     let token = first["metadata"]["continue"].as_str().expect("a token").to_owned();
-    client.post(EVENTS, &event("c", "default")).expect("an answer").expect(201);
+    client.post(EVENTS, &event("c", "default")).expect_status(201);
     assert_eq!(list(&mut client, &format!("{EVENTS}?limit=5&continue={token}")), (version, vec!["b".to_owned()]));
 
     // Watches continue from versions of their own cluster, and bookmarks have them.
@@ -139,7 +140,7 @@ fn events_are_in_their_own_cluster_with_its_revisions() {
     let mut client = process.endpoint().client();
     let (kind, seen) = events.event();
     assert_eq!((kind.as_str(), name(&seen)), ("ADDED", "c"));
-    client.post(CONFIG_MAPS, &named("b")).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &named("b")).expect_status(201);
     let (kind, seen) = maps.event();
     assert_eq!((kind.as_str(), name(&seen)), ("ADDED", "b"));
     let listed = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
@@ -153,13 +154,13 @@ fn events_are_in_their_own_cluster_with_its_revisions() {
     put(second, "/registry/events/default/d", copy.to_string().as_bytes());
     assert_eq!(status(&mut client, format!("{EVENTS}/d")), 200);
 
-    client.delete(&format!("{EVENTS}/a")).expect("an answer").expect(200);
-    assert_eq!(client.delete(EVENTS).expect("an answer").status, 200);
+    client.delete(&format!("{EVENTS}/a")).expect_status(200);
+    assert_eq!(client.delete(EVENTS).answer().status, 200);
     assert_eq!(keys(second, "/registry/events/"), [""; 0]);
     assert_eq!(list(&mut client, EVENTS).1, [""; 0]);
     assert_eq!(keys(main, "/registry/events/").len(), 1, "nobody touches it");
     wait_for("the sizes of both", || {
-        let text = client.get("/metrics").expect("an answer").text();
+        let text = client.get("/metrics").answer().text();
         let has = |line: &str| text.lines().any(|found| found.starts_with(line));
         let size = |member| has(&format!("apiserver_storage_size_bytes{{storage_cluster_id=\"etcd-{member}\"}} "));
         (size(0) && size(1) && has("apiserver_storage_objects{resource=\"events\"} 0")).then_some(())
@@ -172,11 +173,11 @@ fn a_dead_second_cluster_harms_only_its_resources() {
     let installation = Installation::own();
     let process = clusters.serve(&installation, &["--request-timeout", "5s"]);
     let mut client = process.endpoint().client();
-    client.post(EVENTS, &event("a", "default")).expect("an answer").expect(201);
+    client.post(EVENTS, &event("a", "default")).expect_status(201);
     let version = list(&mut client, EVENTS).0;
     let mut watch =
         process.endpoint().client().watch(&format!("{EVENTS}?watch=1&resourceVersion={version}")).expect("a watch");
-    let status = |client: &mut Client, path: &str| client.get(path).expect("an answer").status;
+    let status = |client: &mut Client, path: &str| client.get(path).answer().status;
     for path in ["/readyz/etcd-override-readiness-0", "/livez/etcd-override-0", "/readyz", "/livez"] {
         assert_eq!(status(&mut client, path), 200, "{path}");
     }
@@ -186,17 +187,17 @@ fn a_dead_second_cluster_harms_only_its_resources() {
     assert_eq!((status(&mut client, "/readyz/etcd-readiness"), status(&mut client, "/livez/etcd")), (200, 200));
     assert_eq!(status(&mut client, &format!("{EVENTS}?resourceVersion=0")), 200);
     assert!(status(&mut client, EVENTS) >= 500, "it cannot be told whether this is the newest");
-    assert!(client.post(EVENTS, &event("b", "default")).expect("an answer").status >= 500);
-    client.post(CONFIG_MAPS, &named("a")).expect("an answer").expect(201);
+    assert!(client.post(EVENTS, &event("b", "default")).answer().status >= 500);
+    client.post(CONFIG_MAPS, &named("a")).expect_status(201);
     assert!(list(&mut client, CONFIG_MAPS).1.contains(&"a".to_owned()));
     // A namespace waits for what may be in it.
-    client.post("/api/v1/namespaces", &named("gone")).expect("an answer").expect(201);
-    client.delete("/api/v1/namespaces/gone").expect("an answer").expect(200);
+    client.post("/api/v1/namespaces", &named("gone")).expect_status(201);
+    client.delete("/api/v1/namespaces/gone").expect_status(200);
 
     clusters.second.restart(0);
     clusters.second.wait_until_healthy();
     wait_for("its coming back", || (status(&mut client, "/readyz") == 200).then_some(()));
-    client.post(EVENTS, &event("c", "default")).expect("an answer").expect(201);
+    client.post(EVENTS, &event("c", "default")).expect_status(201);
     // The create during the outage may or may not have taken place.
     let seen = std::iter::repeat_with(|| watch.event()).find(|(_, seen)| name(seen) == "c");
     assert!(seen.is_some_and(|(kind, _)| kind == "ADDED"), "the watch has gone on");
@@ -209,8 +210,8 @@ fn a_dead_second_cluster_harms_only_its_resources() {
     let process = clusters.serve(&installation, &[]);
     let mut client = process.endpoint().client();
     assert_eq!(list(&mut client, EVENTS), (version, names));
-    client.post(EVENTS, &event("d", "default")).expect("an answer").expect(201);
-    client.post(CONFIG_MAPS, &named("d")).expect("an answer").expect(201);
+    client.post(EVENTS, &event("d", "default")).expect_status(201);
+    client.post(CONFIG_MAPS, &named("d")).expect_status(201);
     for (path, version) in [(EVENTS, version), (CONFIG_MAPS, main_version)] {
         let mut watch =
             process.endpoint().client().watch(&format!("{path}?watch=1&resourceVersion={version}")).expect("a watch");
@@ -227,26 +228,26 @@ fn a_quota_counts_what_is_in_another_cluster() {
     let before = list(&mut client, SECRETS).1.len();
     let limit = before + 3;
     let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"count/secrets": limit.to_string()}}});
-    client.post("/api/v1/namespaces/default/resourcequotas", &quota).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces/default/resourcequotas", &quota).expect_status(201);
     let used = |client: &mut Client| {
-        let quota = client.get("/api/v1/namespaces/default/resourcequotas/q").expect("an answer").expect(200);
+        let quota = client.get("/api/v1/namespaces/default/resourcequotas/q").expect_status(200);
         quota["status"]["used"]["count/secrets"].as_str().and_then(|used| used.parse::<usize>().ok())
     };
     wait_for("the first count", || used(&mut client).filter(|used| *used == before));
     let mut created = 0;
     for number in 0..5 {
         let client = if number % 2 == 0 { &mut client } else { &mut other };
-        let status = client.post(SECRETS, &named(&format!("s{number}"))).expect("an answer").status;
+        let status = client.post(SECRETS, &named(&format!("s{number}"))).answer().status;
         created += usize::from(status == 201);
         assert!(status == 201 || (status == 403 && number > 2), "{number}: {status}");
     }
     assert_eq!((created, used(&mut client)), (3, Some(limit)));
     let in_second = keys(&clusters.second, "/registry/secrets/default/").len();
     assert_eq!((in_second, keys(&clusters.main, "/registry/secrets/")), (limit, Vec::new()));
-    client.delete(&format!("{SECRETS}/s0")).expect("an answer").expect(200);
+    client.delete(&format!("{SECRETS}/s0")).expect_status(200);
     wait_for("the count of the deletion", || used(&mut other).filter(|used| *used == limit - 1));
-    other.post(SECRETS, &named("again")).expect("an answer").expect(201);
-    assert_eq!(other.post(SECRETS, &named("more")).expect("an answer").status, 403);
+    other.post(SECRETS, &named("again")).expect_status(201);
+    assert_eq!(other.post(SECRETS, &named("more")).answer().status, 403);
 }
 
 #[test]
@@ -255,37 +256,32 @@ fn namespaces_and_owners_take_their_dependents_in_the_other_cluster_along() {
     let installations = [Installation::own(), Installation::own()];
     let processes = installations.each_ref().map(|installation| clusters.serve(installation, &[]));
     let [mut client, mut other] = processes.each_ref().map(|process| process.endpoint().client());
-    client.post("/api/v1/namespaces", &named("n")).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces", &named("n")).expect_status(201);
     for number in 0..20 {
         let name = format!("e{number}");
-        other.post("/api/v1/namespaces/n/events", &event(&name, "n")).expect("an answer").expect(201);
-        other.post("/api/v1/namespaces/n/secrets", &named(&name)).expect("an answer").expect(201);
+        other.post("/api/v1/namespaces/n/events", &event(&name, "n")).expect_status(201);
+        other.post("/api/v1/namespaces/n/secrets", &named(&name)).expect_status(201);
     }
     assert_eq!(keys(&clusters.second, "/registry/events/n/").len(), 20);
-    client.delete("/api/v1/namespaces/n").expect("an answer").expect(200);
-    wait_for("the end of the namespace", || {
-        (other.get("/api/v1/namespaces/n").expect("an answer").status == 404).then_some(())
-    });
+    client.delete("/api/v1/namespaces/n").expect_status(200);
+    wait_for("the end of the namespace", || (other.get("/api/v1/namespaces/n").answer().status == 404).then_some(()));
     let left = [keys(&clusters.second, "/registry/events/n/"), keys(&clusters.second, "/registry/secrets/n/")];
     assert_eq!(left, [Vec::<String>::new(), Vec::new()]);
 
     for (owner, propagation) in [("background", "Background"), ("foreground", "Foreground")] {
-        let made = client.post(CONFIG_MAPS, &named(owner)).expect("an answer").expect(201);
+        let made = client.post(CONFIG_MAPS, &named(owner)).expect_status(201);
         let reference = json!([{
             "apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": made["metadata"]["uid"],
             "blockOwnerDeletion": true,
         }]);
         let dependent = json!({"metadata": {"name": owner, "ownerReferences": reference}});
         // By the other server, which may learn of the owner later than the one that deletes it.
-        other.post(SECRETS, &dependent).expect("an answer").expect(201);
-        assert_eq!(other.get(&format!("{SECRETS}/{owner}")).expect("an answer").status, 200);
-        client
-            .delete(&format!("{CONFIG_MAPS}/{owner}?propagationPolicy={propagation}"))
-            .expect("an answer")
-            .expect(200);
+        other.post(SECRETS, &dependent).expect_status(201);
+        assert_eq!(other.get(&format!("{SECRETS}/{owner}")).answer().status, 200);
+        client.delete(&format!("{CONFIG_MAPS}/{owner}?propagationPolicy={propagation}")).expect_status(200);
         for path in [CONFIG_MAPS, SECRETS] {
             wait_for("the end of both", || {
-                (client.get(&format!("{path}/{owner}")).expect("an answer").status == 404).then_some(())
+                (client.get(&format!("{path}/{owner}")).answer().status == 404).then_some(())
             });
         }
     }
@@ -300,8 +296,8 @@ fn values_in_the_other_cluster_are_encrypted() {
     installation.scratch.write("encryption.yaml", rules);
     let process = clusters.serve(&installation, &["--encryption-provider-config", "encryption.yaml"]);
     let mut client = process.endpoint().client();
-    client.post(SECRETS, &named("s")).expect("an answer").expect(201);
-    client.post(EVENTS, &event("e", "default")).expect("an answer").expect(201);
+    client.post(SECRETS, &named("s")).expect_status(201);
+    client.post(EVENTS, &event("e", "default")).expect_status(201);
     let value = |key: &str| {
         let (_, kv) = stored(&clusters.second, key).pop().expect("a value");
         base64::decode(kv["value"].as_str().unwrap_or_default()).expect("base64")
@@ -311,5 +307,5 @@ fn values_in_the_other_cluster_are_encrypted() {
     drop(process);
     let process = clusters.serve(&installation, &["--encryption-provider-config", "encryption.yaml"]);
     let mut client = process.endpoint().client();
-    client.get(&format!("{SECRETS}/s")).expect("an answer").expect(200);
+    client.get(&format!("{SECRETS}/s")).expect_status(200);
 }

@@ -3,6 +3,7 @@
 //! Must never depend on the version of etcd.
 
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client};
 use crate::common::process::Installation;
 use pintle_schema::base64;
@@ -24,7 +25,7 @@ fn revision(name: &str, bytes: usize, number: u64) -> Value {
 }
 
 fn create(client: &mut Client, name: &str, bytes: usize) -> Answer {
-    client.post(REVISIONS, &revision(name, bytes, 1)).expect("an answer")
+    client.post(REVISIONS, &revision(name, bytes, 1)).answer()
 }
 
 /// The bytes that a refusal says the message would have had.
@@ -64,7 +65,7 @@ fn the_clients_bound_holds_where_etcd_takes_more() {
             }
             // Lengths that take a byte less make the first one that is taken a little smaller than it need be.
             let refused = loop {
-                client.delete(&format!("{REVISIONS}/b")).expect("an answer").expect(200);
+                client.delete(&format!("{REVISIONS}/b")).expect_status(200);
                 match create(&mut client, "b", bytes + 1) {
                     answer if answer.status == 201 => bytes += 1,
                     answer => break answer,
@@ -79,8 +80,8 @@ fn the_clients_bound_holds_where_etcd_takes_more() {
             // An update also requests the object, in case another client changed it.
             let body = revision("a", bytes, 2).to_string();
             let update = client.send("PUT", &format!("{REVISIONS}/a"), "application/json", body.as_bytes());
-            assert!(refused_bytes(update.expect("an answer")) > MESSAGE_BYTES + prefix.len(), "{prefix}");
-            client.delete(&format!("{REVISIONS}/a")).expect("an answer").expect(200);
+            assert!(refused_bytes(update.answer()) > MESSAGE_BYTES + prefix.len(), "{prefix}");
+            client.delete(&format!("{REVISIONS}/a")).expect_status(200);
         }
     }
 }
@@ -101,10 +102,10 @@ fn etcds_own_bound_holds_below_the_clients() {
         let hard = json!({"count/controllerrevisions.apps": "9"});
         let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": hard}});
         let quotas = "/api/v1/namespaces/default/resourcequotas";
-        client.post(quotas, &quota).expect("an answer").expect(201);
+        client.post(quotas, &quota).expect_status(201);
         let status = json!({"status": {"hard": hard, "used": {"count/controllerrevisions.apps": "1"}}}).to_string();
         let path = format!("{quotas}/q/status");
-        client.send("PATCH", &path, "application/merge-patch+json", status.as_bytes()).expect("an answer").expect(200);
+        client.send("PATCH", &path, "application/merge-patch+json", status.as_bytes()).expect_status(200);
         let refused = create(&mut client, "d", REQUEST_BYTES).expect(500);
         assert_eq!(refused["message"], "etcdserver: request is too large");
         create(&mut client, "e", 10).expect(201);

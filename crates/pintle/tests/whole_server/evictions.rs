@@ -1,6 +1,7 @@
 //! Evictions and disruption budgets. Guarantees that only a budget's status decides, that a disruption is subtracted
 //! from it, and that a rejected eviction changes nothing.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, MERGE_PATCH};
 use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
@@ -10,19 +11,19 @@ const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
 fn patch_status(client: &mut Client, path: &str, status: Value) {
     let body = json!({"status": status}).to_string();
-    client.send("PATCH", &format!("{path}/status"), MERGE_PATCH, body.as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", &format!("{path}/status"), MERGE_PATCH, body.as_bytes()).expect_status(200);
 }
 
 fn pod(client: &mut Client, name: &str, phase: &str, ready: &str) {
     let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
     let pod = json!({"metadata": {"name": name, "labels": {"app": "a"}}, "spec": spec});
-    client.post(PODS, &pod).expect("an answer").expect(201);
+    client.post(PODS, &pod).expect_status(201);
     let status = json!({"phase": phase, "conditions": [{"type": "Ready", "status": ready}]});
     patch_status(client, &format!("{PODS}/{name}"), status);
 }
 
 fn budget(client: &mut Client, name: &str, spec: Value, status: Value) {
-    client.post(BUDGETS, &json!({"metadata": {"name": name}, "spec": spec})).expect("an answer").expect(201);
+    client.post(BUDGETS, &json!({"metadata": {"name": name}, "spec": spec})).expect_status(201);
     patch_status(client, &format!("{BUDGETS}/{name}"), status);
 }
 
@@ -32,11 +33,11 @@ fn selecting(selector: Value) -> Value {
 
 fn evict(client: &mut Client, name: &str, query: &str) -> Answer {
     let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}});
-    client.post(&format!("{PODS}/{name}/eviction{query}"), &eviction).expect("an answer")
+    client.post(&format!("{PODS}/{name}/eviction{query}"), &eviction).answer()
 }
 
 fn get(client: &mut Client, path: &str) -> Value {
-    client.get(path).expect("an answer").expect(200)
+    client.get(path).expect_status(200)
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn warnings_are_returned_with_errors_of_actions() {
     let node = json!({"kind": "Node", "name": "n"});
     for path in [&format!("{PODS}/p/eviction"), &format!("{PODS}/p/binding"), "/api/v1/namespaces/default/bindings"] {
         let body = json!({"metadata": {"name": "p"}, "target": node, "bogus": 1});
-        let refused = client.post(path, &body).expect("an answer");
+        let refused = client.post(path, &body).answer();
         refused.expect(404);
         assert!(refused.header("warning").contains("unknown field"), "{path}: {:?}", refused.headers);
     }
@@ -57,7 +58,7 @@ fn options_of_an_eviction_agree_with_its_request() {
     pod(&mut client, "p", "Running", "True");
     let mut refused = |query: &str, options: Value| {
         let eviction = json!({"metadata": {"name": "p"}, "deleteOptions": options});
-        let answer = client.post(&format!("{PODS}/p/eviction{query}"), &eviction).expect("an answer");
+        let answer = client.post(&format!("{PODS}/p/eviction{query}"), &eviction).answer();
         (answer.status, answer.json()["message"].as_str().unwrap_or_default().to_owned())
     };
     let (code, message) = refused("", json!({"ignoreStoreReadErrorWithClusterBreakingPotential": true}));
@@ -160,7 +161,7 @@ fn some_pods_need_no_budget_s_leave() {
         let metadata = json!({"name": "ready"});
         let eviction =
             json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata, "deleteOptions": options});
-        client.post(&format!("{PODS}/ready/eviction{query}"), &eviction).expect("an answer")
+        client.post(&format!("{PODS}/ready/eviction{query}"), &eviction).answer()
     };
     with_options("", json!({"ignoreStoreReadErrorWithClusterBreakingPotential": true})).expect(422);
     let differs = with_options("?dryRun=All", json!({"dryRun": ["x"]})).expect(500);

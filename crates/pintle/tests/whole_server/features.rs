@@ -1,5 +1,6 @@
 //! Features that clients can see and that gates turn off. Guarantees that all steps use only the API.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, JSON};
 use crate::common::process::Installation;
 use serde_json::{Value, json};
@@ -8,12 +9,12 @@ const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const STREAMED: &str = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
 fn ask(client: &mut Client, path: &str, headers: &str) -> Answer {
-    client.send("GET", path, &format!("{JSON}\r\n{headers}"), b"").expect("an answer")
+    client.send("GET", path, &format!("{JSON}\r\n{headers}"), b"").answer()
 }
 
 fn create(client: &mut Client, name: &str, text: &str) {
     let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}, "data": {"a": text}});
-    client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &object).expect_status(201);
 }
 
 /// The values of a header, which may be there several times.
@@ -34,7 +35,7 @@ fn features_can_be_turned_off() {
         let compressed = ask(&mut client, CONFIG_MAPS, "Accept-Encoding: gzip");
         let wanted = if is_on { ("gzip", vec!["Accept-Encoding"]) } else { ("", vec![]) };
         assert_eq!((compressed.header("content-encoding"), values(&compressed, "vary")), wanted);
-        let plain = client.get(CONFIG_MAPS).expect("an answer");
+        let plain = client.get(CONFIG_MAPS).answer();
         assert_eq!(values(&plain, "vary"), [""; 0]);
 
         let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion=0")).expect("a watch");
@@ -44,16 +45,16 @@ fn features_can_be_turned_off() {
             let kinds = std::iter::repeat_with(|| watch.event().0).take_while(|kind| kind != "BOOKMARK");
             assert!(kinds.collect::<Vec<_>>().iter().all(|kind| kind == "ADDED"));
         } else {
-            let refused = client.get(&format!("{CONFIG_MAPS}?{STREAMED}")).expect("an answer").expect(422);
+            let refused = client.get(&format!("{CONFIG_MAPS}?{STREAMED}")).expect_status(422);
             let why = "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is \
                        forbidden for watch unless the WatchList feature gate is enabled";
             assert_eq!(refused["message"], why);
         }
 
-        let document = client.get("/openapi/v3/api/v1").expect("an answer").expect(200);
+        let document = client.get("/openapi/v3/api/v1").expect_status(200);
         let policy = &document["components"]["schemas"]["io.k8s.api.core.v1.PodSpec"]["properties"]["restartPolicy"];
         assert_eq!(policy.get("enum").is_some(), is_on);
-        let list = client.get("/api/v1").expect("an answer").expect(200);
+        let list = client.get("/api/v1").expect_status(200);
         let resources = list["resources"].as_array().expect("resources");
         assert_eq!(resources.iter().any(|resource| resource.get("storageVersionHash").is_some()), is_on);
     }
@@ -88,14 +89,14 @@ fn lists_are_limited_at_version_0_without_a_watch_cache() {
             let items = list["items"].as_array().expect("items").iter();
             items.map(|item| item["metadata"]["name"].as_str().unwrap_or_default().to_owned()).collect()
         };
-        let page = client.get(&format!("{CONFIG_MAPS}?resourceVersion=0&limit=2")).expect("an answer").expect(200);
+        let page = client.get(&format!("{CONFIG_MAPS}?resourceVersion=0&limit=2")).expect_status(200);
         let found = names(&page);
         assert_eq!((found.len() == 2, found.starts_with(&["a".into(), "b".into()])), (is_limited, true), "{found:?}");
         let next = page["metadata"]["continue"].as_str().unwrap_or_default();
         assert_eq!(!next.is_empty(), is_limited);
         if is_limited {
             let page = client.get(&format!("{CONFIG_MAPS}?resourceVersion=0&limit=2&continue={next}"));
-            let page = page.expect("an answer").expect(200);
+            let page = page.expect_status(200);
             assert_eq!(names(&page).first().map(String::as_str), Some("c"));
             assert!(names(&page).len() <= 2);
         }
@@ -118,16 +119,16 @@ fn tokens_are_those_of_the_emulated_release() {
         let process = installation.start_with(&arguments);
         let mut client = process.endpoint().client();
         let account = json!({"metadata": {"name": "builder"}});
-        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect_status(201);
         let node = json!({"metadata": {"name": "n"}});
-        client.post("/api/v1/nodes", &node).expect("an answer").expect(201);
+        client.post("/api/v1/nodes", &node).expect_status(201);
         let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": "n", "serviceAccountName": "builder",
             "containers": [{"name": "c", "image": "i"}]}});
-        client.post("/api/v1/namespaces/default/pods", &pod).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/pods", &pod).expect_status(201);
         let mut ask = |kind: &str, name: &str| {
             let bound = json!({"kind": kind, "apiVersion": "v1", "name": name});
             let request = json!({"spec": {"audiences": [], "boundObjectRef": bound}});
-            client.post("/api/v1/namespaces/default/serviceaccounts/builder/token", &request).expect("an answer")
+            client.post("/api/v1/namespaces/default/serviceaccounts/builder/token", &request).answer()
         };
         let claims = claims(&ask("Pod", "p").expect(201)["status"]["token"]);
         assert_eq!(claims.get("jti").is_some(), is_on);
@@ -158,7 +159,7 @@ fn fields_that_the_emulated_release_lacks_are_dropped() {
         let template = json!({"spec": {"restartPolicy": "Never", "hostUsers": false,
             "topologySpreadConstraints": [constraint], "containers": [{"name": "c", "image": "i"}]}});
         let job = json!({"metadata": {"name": "j"}, "spec": {"managedBy": "example.com/queue", "template": template}});
-        let created = client.post("/apis/batch/v1/namespaces/default/jobs", &job).expect("an answer").expect(201);
+        let created = client.post("/apis/batch/v1/namespaces/default/jobs", &job).expect_status(201);
         let (spec, pod) = (&created["spec"], &created["spec"]["template"]["spec"]);
         let shown = |value: &Value| if is_on { Some(value.clone()) } else { None };
         assert_eq!(spec.get("managedBy").cloned(), shown(&json!("example.com/queue")));

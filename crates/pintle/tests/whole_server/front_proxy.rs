@@ -2,12 +2,13 @@
 //! other credentials of the request, and that headers of other clients are ignored.
 
 use crate::common::credentials::Credentials;
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, start};
 use serde_json::{Value, json};
 
 fn who_am_i(client: &mut Client) -> Value {
-    let review = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({})).expect("an answer");
+    let review = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({})).answer();
     review.expect(201)["status"]["userInfo"].clone()
 }
 
@@ -38,13 +39,13 @@ fn the_proxy_says_who_a_request_comes_from() {
     }
     // The user that the proxy names is authorized, even if the request has other credentials.
     let mut eve = of(&proxy, "bob").with_header("Impersonate-User", "eve");
-    assert_eq!(eve.get("/api/v1/namespaces").expect("an answer").status, 403);
+    assert_eq!(eve.get("/api/v1/namespaces").answer().status, 403);
     // Clients other than the proxy, and a proxy that names no user, are authenticated by their own credentials.
     for client in [&mut of(&direct, "bob"), &mut of(&proxy, ""), &mut proxy.client()] {
         assert_eq!(who_am_i(client)["username"], "admin");
     }
     let mut nobody =
         of(&Endpoint { token: None, ..direct.clone() }, "bob").with_header("X-Remote-Group", "system:masters");
-    let forbidden = nobody.get("/api/v1/namespaces").expect("an answer").expect(403);
+    let forbidden = nobody.get("/api/v1/namespaces").expect_status(403);
     assert!(forbidden["message"].as_str().is_some_and(|why| why.contains("\"system:anonymous\"")), "{forbidden}");
 }

@@ -3,6 +3,7 @@
 //! Must never depend on a timeout: the closure decides when a call ends.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use bytes::Bytes;
 use http::Response;
 use pintle_plugins::configuration::ImagePolicy;
@@ -68,7 +69,7 @@ fn the_webhook_decides_about_images() {
     let (fixture, sent) = server(false);
     let mut client = fixture.client();
     let taken = || std::mem::take(&mut *sent.lock().expect("unlocked"));
-    client.post(PODS, &pod("a", &["one", "init"])).expect("an answer").expect(201);
+    client.post(PODS, &pod("a", &["one", "init"])).expect_status(201);
     let review = json!({
         "kind": "ImageReview", "apiVersion": "imagepolicy.k8s.io/v1alpha1", "metadata": {},
         "spec": {
@@ -85,15 +86,15 @@ fn the_webhook_decides_about_images() {
         ("broken", 5, "an error on the server (\"unknown\") has prevented the request from succeeding"),
     ];
     for (image, calls, why) in rows {
-        let refused = client.post(PODS, &pod("b", &[image])).expect("an answer").expect(403);
+        let refused = client.post(PODS, &pod("b", &[image])).expect_status(403);
         assert_eq!(refused["message"], format!("pods \"b\" is forbidden: {why}"));
         assert_eq!(taken().len(), calls, "{image}");
     }
     // Reviews are kept, failures are not.
-    client.post(PODS, &pod("c", &["one", "init"])).expect("an answer").expect(201);
-    client.post(PODS, &pod("d", &["bad"])).expect("an answer").expect(403);
+    client.post(PODS, &pod("c", &["one", "init"])).expect_status(201);
+    client.post(PODS, &pod("d", &["bad"])).expect_status(403);
     assert_eq!(taken(), [] as [Value; 0]);
-    client.post(PODS, &pod("d", &["broken"])).expect("an answer").expect(403);
+    client.post(PODS, &pod("d", &["broken"])).expect_status(403);
     assert_eq!(taken().len(), 5);
     // Other resources are none of its business.
     client
@@ -101,8 +102,7 @@ fn the_webhook_decides_about_images() {
             "/api/v1/namespaces/default/podtemplates",
             &json!({"metadata": {"name": "t"}, "template": pod("", &["bad"])}),
         )
-        .expect("an answer")
-        .expect(201);
+        .expect_status(201);
     assert_eq!(taken(), [] as [Value; 0]);
 }
 
@@ -111,18 +111,18 @@ fn a_failure_may_admit_pods() {
     let (fixture, sent) = server(true);
     let mut client = fixture.client();
     const FAILED_OPEN: &str = "alpha.image-policy.k8s.io/failed-open";
-    let admitted = client.post(PODS, &pod("a", &["broken"])).expect("an answer").expect(201);
+    let admitted = client.post(PODS, &pod("a", &["broken"])).expect_status(201);
     assert_eq!(admitted["metadata"]["annotations"][FAILED_OPEN], "true");
     assert_eq!(admitted["metadata"]["annotations"]["other"], "y");
     assert_eq!(sent.lock().expect("unlocked").len(), 5);
-    let reviewed = client.post(PODS, &pod("b", &["one"])).expect("an answer").expect(201);
+    let reviewed = client.post(PODS, &pod("b", &["one"])).expect_status(201);
     assert_eq!(reviewed["metadata"]["annotations"].get(FAILED_OPEN), None);
     // An update is reviewed like a creation.
     let mut changed = reviewed;
     changed["spec"]["containers"][0]["image"] = json!("broken");
     let path = format!("{PODS}/b");
-    let updated = client.put(&path, &changed).expect("an answer").expect(200);
+    let updated = client.put(&path, &changed).expect_status(200);
     assert_eq!(updated["metadata"]["annotations"][FAILED_OPEN], "true");
-    assert_eq!(client.get(&path).expect("an answer").expect(200)["metadata"]["annotations"][FAILED_OPEN], "true");
-    client.post(PODS, &pod("c", &["bad"])).expect("an answer").expect(403);
+    assert_eq!(client.get(&path).expect_status(200)["metadata"]["annotations"][FAILED_OPEN], "true");
+    client.post(PODS, &pod("c", &["bad"])).expect_status(403);
 }

@@ -2,6 +2,7 @@
 //! Guarantees that one such object does not affect other requests. Must never use an object that kube-apiserver would reject:
 //! each row is within its limits.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, JSON_PATCH};
 use crate::common::process::Installation;
 use crate::common::{name, resource_version};
@@ -41,7 +42,7 @@ fn rows() -> Vec<(&'static str, Value)> {
 }
 
 fn names(client: &mut Client, collection: &str) -> Vec<String> {
-    let list = client.get(collection).expect("an answer").expect(200);
+    let list = client.get(collection).expect_status(200);
     list["items"].as_array().expect("items").iter().map(|item| name(item).to_owned()).collect()
 }
 
@@ -53,14 +54,14 @@ fn acknowledged_large_objects_can_be_read_watched_and_deleted() {
     let mut client = process.endpoint().client();
     let mut made: Vec<(&str, Value)> = Vec::new();
     for (collection, object) in rows() {
-        let list = client.get(collection).expect("an answer").expect(200);
+        let list = client.get(collection).expect_status(200);
         let mut watcher = process.endpoint().client();
         let path = format!("{collection}?watch=true&resourceVersion={}", resource_version(&list));
         let mut watch = watcher.watch(&path).expect("a watch");
-        let created = client.post(collection, &object).expect("an answer").expect(201);
+        let created = client.post(collection, &object).expect_status(201);
         let (event, seen) = watch.event();
         assert!(event == "ADDED" && seen == created, "{event} of {} is seen", name(&seen));
-        let read = client.get(&format!("{collection}/{}", name(&created))).expect("an answer").expect(200);
+        let read = client.get(&format!("{collection}/{}", name(&created))).expect_status(200);
         assert!(read == created, "{} is read as another object", name(&created));
         made.push((collection, created));
     }
@@ -70,13 +71,13 @@ fn acknowledged_large_objects_can_be_read_watched_and_deleted() {
     let mut client = process.endpoint().client();
     for (collection, created) in &made {
         let path = format!("{collection}/{}", name(created));
-        let read = client.get(&path).expect("an answer").expect(200);
+        let read = client.get(&path).expect_status(200);
         assert!(read == *created, "{path} is another object after a restart");
         assert!(names(&mut client, collection).contains(&name(created).to_owned()), "{path} is not listed");
-        client.delete(&path).expect("an answer").expect(200);
+        client.delete(&path).expect_status(200);
         if created["metadata"]["finalizers"].is_array() {
             let patch = br#"[{"op": "remove", "path": "/metadata/finalizers"}]"#;
-            client.send("PATCH", &path, JSON_PATCH, patch).expect("an answer").expect(200);
+            client.send("PATCH", &path, JSON_PATCH, patch).expect_status(200);
         }
         assert!(!names(&mut client, collection).contains(&name(created).to_owned()), "{path} is still there");
     }
@@ -93,7 +94,7 @@ fn a_deeply_nested_patch_is_rejected_without_delaying_others() {
     let version = json!({"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}});
     let spec = json!({"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]});
     let definition = json!({"metadata": {"name": "foos.example.com"}, "spec": spec});
-    client.post(collection, &definition).expect("an answer").expect(201);
+    client.post(collection, &definition).expect_status(201);
 
     let first = "/spec/versions/0/schema/openAPIV3Schema/properties/a";
     let mut last = first.to_owned();
@@ -106,8 +107,8 @@ fn a_deeply_nested_patch_is_rejected_without_delaying_others() {
     let path = format!("{collection}/foos.example.com");
     for count in [16, 32] {
         let patch = serde_json::to_vec(&operations[..count]).expect("JSON");
-        client.send("PATCH", &path, JSON_PATCH, &patch).expect("an answer").expect(413);
-        client.get(collection).expect("an answer").expect(200);
+        client.send("PATCH", &path, JSON_PATCH, &patch).expect_status(413);
+        client.get(collection).expect_status(200);
     }
-    client.delete(&path).expect("an answer").expect(200);
+    client.delete(&path).expect_status(200);
 }

@@ -2,6 +2,7 @@
 //! Guarantees that the label of the last use is set when the response arrives. Must never depend on the day of the test: it
 //! writes only days long past.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, MERGE_PATCH};
 use crate::common::process::{Installation, Process};
 use data_encoding::{BASE64, BASE64URL_NOPAD};
@@ -32,7 +33,7 @@ impl Fixture {
         let process = installation.start_with(&["--service-account-key-file".as_ref(), file.as_os_str()]);
         let mut admin = process.endpoint().client();
         let account = json!({"metadata": {"name": "robot"}});
-        let account = admin.post(&format!("{CORE}/serviceaccounts"), &account).expect("an answer").expect(201);
+        let account = admin.post(&format!("{CORE}/serviceaccounts"), &account).expect_status(201);
         let payload = json!({
             "iss": "kubernetes/serviceaccount",
             "sub": "system:serviceaccount:default:robot",
@@ -54,17 +55,17 @@ impl Fixture {
         let name = json!({"name": "robot-token", "annotations": {"kubernetes.io/service-account.name": "robot"}});
         let data = json!({"token": BASE64.encode(self.token.as_bytes())});
         let secret = json!({"metadata": name, "type": "kubernetes.io/service-account-token", "data": data});
-        self.admin.post(&format!("{CORE}/secrets"), &secret).expect("an answer").expect(201);
+        self.admin.post(&format!("{CORE}/secrets"), &secret).expect_status(201);
     }
 
     fn label(&mut self, label: &str, value: Value) {
         let patch = json!({"metadata": {"labels": {label: value}}});
-        self.admin.send("PATCH", SECRET, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer").expect(200);
+        self.admin.send("PATCH", SECRET, MERGE_PATCH, patch.to_string().as_bytes()).expect_status(200);
     }
 
     /// The label of the last use, which must be a recent day.
     fn expect_used(&mut self) {
-        let secret = self.admin.get(SECRET).expect("an answer").expect(200);
+        let secret = self.admin.get(SECRET).expect_status(200);
         let day = secret["metadata"]["labels"][LAST_USED].as_str().unwrap_or_default().to_owned();
         assert!(day.len() == 10 && day.as_str() > "2020-01-01", "{secret}");
     }
@@ -72,19 +73,19 @@ impl Fixture {
     /// Status and warning of a request with the token.
     fn request(&self) -> (u16, String) {
         let endpoint = Endpoint { token: Some(self.token.clone()), ..self.process.endpoint() };
-        let answer = endpoint.client().get(&format!("{CORE}/configmaps")).expect("an answer");
+        let answer = endpoint.client().get(&format!("{CORE}/configmaps")).answer();
         (answer.status, answer.header("warning").to_owned())
     }
 
     fn review(&mut self, audiences: Value) -> Value {
         let review = json!({"spec": {"token": self.token, "audiences": audiences}});
-        let answer = self.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &review).expect("an answer");
+        let answer = self.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &review).answer();
         assert_eq!(answer.header("warning"), "");
         answer.expect(201)["status"].clone()
     }
 
     fn count(&mut self, metric: &str) -> u32 {
-        let text = self.admin.get("/metrics").expect("an answer").text();
+        let text = self.admin.get("/metrics").answer().text();
         let line = text.lines().find_map(|line| line.strip_prefix(&format!("serviceaccount_{metric}_total ")));
         line.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no {metric}"))
     }
@@ -107,10 +108,10 @@ fn a_legacy_token_counts_as_long_as_its_secret_holds_it() {
     let error = fixture.review(json!(["elsewhere"]))["error"].as_str().unwrap_or_default().to_owned();
     assert!(error.contains("is invalid for the target audiences [\"elsewhere\"]"), "{error}");
     let other = json!({"data": {"token": BASE64.encode(b"other")}});
-    fixture.admin.send("PATCH", SECRET, MERGE_PATCH, other.to_string().as_bytes()).expect("an answer").expect(200);
+    fixture.admin.send("PATCH", SECRET, MERGE_PATCH, other.to_string().as_bytes()).expect_status(200);
     assert_eq!(fixture.request().0, 401);
     assert_eq!(fixture.review(json!([]))["error"], "[invalid bearer token, Token does not match server's copy]");
-    fixture.admin.delete(SECRET).expect("an answer").expect(200);
+    fixture.admin.delete(SECRET).expect_status(200);
     assert_eq!(fixture.review(json!([]))["error"], "[invalid bearer token, Token has been invalidated]");
 }
 
@@ -121,7 +122,7 @@ fn a_legacy_token_is_tracked_and_can_be_invalidated() {
     assert_eq!(fixture.request(), (403, String::new()));
     let listed = json!({"secrets": [{"name": "robot-token"}]}).to_string();
     let account = format!("{CORE}/serviceaccounts/robot");
-    fixture.admin.send("PATCH", &account, MERGE_PATCH, listed.as_bytes()).expect("an answer").expect(200);
+    fixture.admin.send("PATCH", &account, MERGE_PATCH, listed.as_bytes()).expect_status(200);
     assert_eq!(fixture.request(), (403, format!("299 - \"{WARNING}\"")));
     fixture.label(LAST_USED, json!("2001-01-01"));
     fixture.label(INVALID_SINCE, json!("2001-01-01"));

@@ -2,6 +2,7 @@
 //! Guarantees that a rejected client gets `Retry-After`, and that the counters include it. Must never depend on timing:
 //! waits are for a condition.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, JSON, Watch};
 use crate::common::raw::Http2;
 use crate::common::wait_for;
@@ -59,7 +60,7 @@ impl Limited {
     }
 
     fn metrics(&self) -> String {
-        self.client().get("/metrics").expect("an answer").text()
+        self.client().get("/metrics").answer().text()
     }
 
     fn wait_for_metric(&self, line: &str) {
@@ -86,15 +87,15 @@ fn too_many_requests_are_turned_away_and_may_come_again() {
     let held = server.hold();
     server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
     let mut client = server.client();
-    let refused = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer");
+    let refused = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).answer();
     assert_eq!((refused.status, refused.text().as_str()), (429, "Too many requests, please try again later.\n"));
     let header = |name: &str| refused.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
     assert_eq!(header("retry-after"), Some("1"));
     // Reads have a limit of their own, and what has no end of its own has none.
-    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    client.get(CONFIG_MAPS).expect_status(200);
     let open: Vec<Watch> =
         (0..3).map(|_| server.client().watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch")).collect();
-    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    client.get(CONFIG_MAPS).expect_status(200);
     let labels = "component=\"apiserver\",group=\"\",resource=\"configmaps\",scope";
     server.wait_for_metric(&format!(
         "apiserver_longrunning_requests{{{labels}=\"namespace\",subresource=\"\",verb=\"WATCH\",version=\"v1\"}} 3"
@@ -106,7 +107,7 @@ fn too_many_requests_are_turned_away_and_may_come_again() {
     drop(held);
     // Who gave up is no longer in the way, and was not answered.
     server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 0");
-    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect_status(201);
 }
 
 #[test]
@@ -115,12 +116,12 @@ fn flow_schemas_decide_from_when_they_are_written() {
     let server = Limited::start(|_| {});
     let mut client = server.client();
     let uid = |client: &mut Client, path: &str| -> String {
-        let object = client.get(&format!("{GROUP}/{path}")).expect("an answer").expect(200);
+        let object = client.get(&format!("{GROUP}/{path}")).expect_status(200);
         object["metadata"]["uid"].as_str().expect("a UID").to_owned()
     };
     // What a request was classified as; errors say so, too.
     let class = |client: &mut Client| {
-        let answer = client.get(&format!("{CONFIG_MAPS}/missing")).expect("an answer");
+        let answer = client.get(&format!("{CONFIG_MAPS}/missing")).answer();
         assert_eq!(answer.status, 404);
         let header = |name: &str| answer.header(name).to_owned();
         (header("x-kubernetes-pf-flowschema-uid"), header("x-kubernetes-pf-prioritylevel-uid"))
@@ -129,7 +130,7 @@ fn flow_schemas_decide_from_when_they_are_written() {
         let schema = uid(client, &format!("flowschemas/{schema}"));
         (schema, uid(client, &format!("prioritylevelconfigurations/{level}")))
     };
-    let built_in = client.get(&format!("{GROUP}/flowschemas/global-default")).expect("an answer").expect(200);
+    let built_in = client.get(&format!("{GROUP}/flowschemas/global-default")).expect_status(200);
     let managers: Vec<_> = built_in["metadata"]["managedFields"].as_array().into_iter().flatten().collect();
     assert_eq!(managers.len(), 2, "{managers:?}");
     assert_eq!(
@@ -152,11 +153,11 @@ fn flow_schemas_decide_from_when_they_are_written() {
     });
     let dangles = |client: &mut Client, status: &str| {
         wait_for(&format!("Dangling to be {status}"), || {
-            let schema = client.get(&format!("{GROUP}/flowschemas/mine")).expect("an answer").expect(200);
+            let schema = client.get(&format!("{GROUP}/flowschemas/mine")).expect_status(200);
             (schema["status"]["conditions"][0]["status"] == status).then_some(())
         });
     };
-    client.post(&format!("{GROUP}/flowschemas"), &schema).expect("an answer").expect(201);
+    client.post(&format!("{GROUP}/flowschemas"), &schema).expect_status(201);
     dangles(&mut client, "True");
     assert_eq!(class(&mut client), default, "a schema without a level decides nothing");
     let level = json!({
@@ -164,7 +165,7 @@ fn flow_schemas_decide_from_when_they_are_written() {
         "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 10, "limitResponse": {"type": "Reject"}}},
     });
     let levels = format!("{GROUP}/prioritylevelconfigurations");
-    client.post(&levels, &level).expect("an answer").expect(201);
+    client.post(&levels, &level).expect_status(201);
     let mine = expected(&mut client, "mine", "mine");
     wait_for("the schema to decide", || (class(&mut client) == mine).then_some(()));
     dangles(&mut client, "False");
@@ -185,8 +186,7 @@ fn flow_schemas_decide_from_when_they_are_written() {
     ] {
         assert!(text.lines().any(|found| found.starts_with(&line)), "{line} in {text}");
     }
-    let mut dump =
-        |what: &str| client.get(&format!("/debug/api_priority_and_fairness/{what}")).expect("an answer").text();
+    let mut dump = |what: &str| client.get(&format!("/debug/api_priority_and_fairness/{what}")).answer().text();
     let row = dump("dump_priority_levels").lines().find(|row| row.starts_with("mine,")).map(str::to_owned);
     assert!(row.is_some_and(|row| row.contains("true,   false,")), "{}", dump("dump_priority_levels"));
     assert!(dump("dump_queues").lines().any(|row| row.starts_with("global-default,    127,")));
@@ -195,7 +195,7 @@ fn flow_schemas_decide_from_when_they_are_written() {
     let own = requests.lines().find(|row| row.contains("/debug/api_priority_and_fairness/dump_requests"));
     assert!(own.is_some_and(|row| row.contains("system:anonymous,") && row.contains(" get,")), "{requests}");
     let mut client = server.client();
-    client.delete(&format!("{levels}/mine")).expect("an answer").expect(200);
+    client.delete(&format!("{levels}/mine")).expect_status(200);
     wait_for("the default to decide", || (class(&mut client) == default).then_some(()));
     dangles(&mut client, "True");
 }
@@ -216,7 +216,7 @@ fn a_request_that_takes_too_long_is_given_up() {
     );
     let mut client = server.client();
     for (timeout, status) in [("soon", 400), ("1", 400), ("10s", 200), ("-1s", 200), ("0", 200)] {
-        let answer = client.get(&format!("{CONFIG_MAPS}?timeout={timeout}")).expect("an answer");
+        let answer = client.get(&format!("{CONFIG_MAPS}?timeout={timeout}")).answer();
         assert_eq!(answer.status, status, "{timeout}: {}", answer.text());
     }
 }
@@ -225,13 +225,13 @@ fn a_request_that_takes_too_long_is_given_up() {
 fn metrics_count_what_was_asked_and_are_well_formed() {
     let server = Limited::start(|_| {});
     let mut client = server.client();
-    let started = client.get("/metrics").expect("an answer").header("process-start-time-unix").to_owned();
+    let started = client.get("/metrics").answer().header("process-start-time-unix").to_owned();
     assert!(started.parse::<i64>().is_ok_and(|seconds| seconds > 0), "{started}");
     let object = json!({"metadata": {"name": "a"}});
-    client.post(&format!("{CONFIG_MAPS}?dryRun=All"), &object).expect("an answer").expect(201);
-    client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
-    client.get(CONFIG_MAPS).expect("an answer").expect(200);
-    client.get(&format!("{CONFIG_MAPS}/b")).expect("an answer").expect(404);
+    client.post(&format!("{CONFIG_MAPS}?dryRun=All"), &object).expect_status(201);
+    client.post(CONFIG_MAPS, &object).expect_status(201);
+    client.get(CONFIG_MAPS).expect_status(200);
+    client.get(&format!("{CONFIG_MAPS}/b")).expect_status(404);
     let whole = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     let mut watch = client.watch(&format!("{CONFIG_MAPS}?{whole}&timeoutSeconds=1")).expect("a watch");
     let (mut events, mut bookmarks) = (0, 0);
@@ -240,20 +240,20 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
         bookmarks += i32::from(event["type"] == "BOOKMARK");
     }
     assert!(bookmarks > 0, "the initial events end");
-    client.get("/api/v1/pods?fieldSelector=spec.nodeName%3Da").expect("an answer").expect(200);
-    client.post("/api/v1/namespaces/default/services", &json!({"kind": "Pod"})).expect("an answer").expect(400);
+    client.get("/api/v1/pods?fieldSelector=spec.nodeName%3Da").expect_status(200);
+    client.post("/api/v1/namespaces/default/services", &json!({"kind": "Pod"})).expect_status(400);
     let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
-    client.post("/api/v1/namespaces/default/pods", &pod).expect("an answer").expect(403);
+    client.post("/api/v1/namespaces/default/pods", &pod).expect_status(403);
     // What no path takes is not counted.
-    client.delete("/api/v1/pods").expect("an answer").expect(405);
+    client.delete("/api/v1/pods").expect_status(405);
     for path in ["/openapi/v3", "/openapi/v3/version", "/apis"] {
-        client.get(path).expect("an answer").expect(200);
+        client.get(path).expect_status(200);
     }
     let everything = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-    server.client().with_header("Accept", everything).get("/apis").expect("an answer").expect(200);
+    server.client().with_header("Accept", everything).get("/apis").expect_status(200);
     let body = serde_json::to_vec(&object).expect("JSON").len();
     let mut client = server.client();
-    client.get("/readyz").expect("an answer").expect_text("ok");
+    client.get("/readyz").answer().expect_text("ok");
     let labels = |scope: &str, verb: &str| {
         format!(
             "group=\"\",resource=\"configmaps\",scope=\"{scope}\",subresource=\"\",system_client=\"\",verb=\"{verb}\",version=\"v1\""
@@ -326,7 +326,7 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
             assert!(families.iter().any(known), "{line} belongs to a family");
         }
     }
-    let slis = server.client().get("/metrics/slis").expect("an answer").text();
+    let slis = server.client().get("/metrics/slis").answer().text();
     assert!(slis.contains("kubernetes_healthcheck{name=\"ping\",type=\"readyz\"} 1\n"), "{slis}");
 }
 
@@ -338,15 +338,15 @@ fn metrics_tell_what_services_were_given_and_what_controllers_did() {
         let mut service = json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}});
         spec.as_object().expect("fields").iter().for_each(|(key, value)| service["spec"][key] = value.clone());
         let path = format!("/api/v1/namespaces/default/services{query}");
-        client.post(&path, &service).expect("an answer").expect(status);
+        client.post(&path, &service).expect_status(status);
     };
     create("?fieldValidation=Strict", "a", json!({}), 201);
     create("", "b", json!({"clusterIP": "10.0.0.200"}), 201);
     create("", "c", json!({"clusterIP": "10.0.0.200"}), 422);
     create("", "d", json!({"type": "NodePort"}), 201);
     create("?dryRun=All", "e", json!({"type": "NodePort"}), 201);
-    client.get("/api/v1/services").expect("an answer").expect(200);
-    client.get("/api/v1/services?resourceVersion=0").expect("an answer").expect(200);
+    client.get("/api/v1/services").expect_status(200);
+    client.get("/api/v1/services?resourceVersion=0").expect_status(200);
     let text = server.metrics();
     let range = "cidr=\"10.0.0.0/24\"";
     for line in [
@@ -370,8 +370,8 @@ fn metrics_tell_what_services_were_given_and_what_controllers_did() {
         assert!(text.lines().any(|found| *found == line), "{line} in {text}");
     }
     let path = "/api/v1/namespaces";
-    client.post(path, &json!({"metadata": {"name": "gone"}})).expect("an answer").expect(201);
-    client.delete(&format!("{path}/gone")).expect("an answer").expect(200);
+    client.post(path, &json!({"metadata": {"name": "gone"}})).expect_status(201);
+    client.delete(&format!("{path}/gone")).expect_status(200);
     wait_for("the end of a namespace to be counted", || {
         let text = server.metrics();
         let counts = text.lines().filter(|line| line.contains("_count{name=\"namespace\"}"));
@@ -389,14 +389,14 @@ fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
     let server = limited.server.take().expect("it runs");
     let stopping = limited.runtime.spawn(server.stop());
     let mut client = limited.client();
-    wait_for("readyz to fail", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
-    client.get("/livez").expect("an answer").expect_text("ok");
-    let readyz = client.get("/readyz").expect("an answer").text();
+    wait_for("readyz to fail", || (client.get("/readyz").answer().status == 500).then_some(()));
+    client.get("/livez").answer().expect_text("ok");
+    let readyz = client.get("/readyz").answer().text();
     assert!(
         readyz.contains("[-]shutdown failed: reason withheld\n") && readyz.ends_with("readyz check failed\n"),
         "{readyz}"
     );
-    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).expect_status(201);
     while watch.next().expect("an end in good order").is_some() {}
     limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");
     assert!(TcpStream::connect(limited.endpoint.address).is_err(), "nobody listens");
@@ -410,13 +410,13 @@ fn a_server_that_stops_may_tell_late_clients_when_to_come_again() {
     let server = limited.server.take().expect("it runs");
     let stopping = limited.runtime.spawn(server.stop());
     let late = wait_for("a late request to be turned away", || {
-        let answer = limited.client().get(CONFIG_MAPS).expect("an answer");
+        let answer = limited.client().get(CONFIG_MAPS).answer();
         (answer.status == 429).then_some(answer)
     });
     assert_eq!(late.header("retry-after"), "5");
     assert_eq!(late.header("connection"), "close");
     assert_eq!(late.text(), "The apiserver is shutting down, please try again later.\n");
-    limited.client().get("/livez").expect("an answer").expect_text("ok");
+    limited.client().get("/livez").answer().expect_text("ok");
     assert!(limited.metrics().contains("apiserver_request_total"), "metrics are served to the end");
     drop(held);
     limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");

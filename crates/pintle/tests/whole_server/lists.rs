@@ -2,6 +2,7 @@
 //! each combination is served from the state that it names, or rejected with kube-apiserver's message. Must never depend on
 //! particular revisions: rows name the one before a change and the one after it.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::in_process::InProcess;
 use crate::common::process::Installation;
@@ -82,7 +83,7 @@ const ROWS: [(&str, Expected); 26] = [
 ];
 
 fn create(client: &mut Client, name: &str) {
-    client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}})).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}})).expect_status(201);
 }
 
 fn names(list: &Value) -> Vec<&str> {
@@ -94,15 +95,15 @@ fn each_combination_asks_for_a_state_of_its_own() {
     let server = InProcess::start();
     let mut client = server.client();
     ["a", "b", "c"].iter().for_each(|name| create(&mut client, name));
-    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect("an answer").expect(200);
-    client.delete(&format!("{CONFIG_MAPS}/b")).expect("an answer").expect(200);
+    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect_status(200);
+    client.delete(&format!("{CONFIG_MAPS}/b")).expect_status(200);
     create(&mut client, "d");
-    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let list = client.get(CONFIG_MAPS).expect_status(200);
     let [old, new] = [&page, &list].map(resource_version);
     let token = page["metadata"]["continue"].as_str().expect("a token");
     for (row, expected) in ROWS {
         let query = row.replace("OLD", &old.to_string()).replace("NEW", &new.to_string()).replace("TOKEN", token);
-        let answer = client.get(&format!("{CONFIG_MAPS}?{query}")).expect("an answer");
+        let answer = client.get(&format!("{CONFIG_MAPS}?{query}")).answer();
         match expected {
             List(state, objects, more) => {
                 let list = answer.expect(200);
@@ -128,21 +129,21 @@ fn an_update_creates_where_the_kind_allows_it() {
     let lease = |metadata: Value| json!({"metadata": metadata, "spec": {"holderIdentity": "a"}});
     let x = format!("{LEASES}/x");
     let of_another = lease(json!({"name": "x", "uid": "1"}));
-    let status = client.put(&x, &of_another).expect("an answer").expect(409);
+    let status = client.put(&x, &of_another).expect_status(409);
     assert!(status["message"].as_str().is_some_and(|message| message.contains("UID in precondition: 1")), "{status}");
-    client.put(&format!("{x}?dryRun=All"), &lease(json!({"name": "x"}))).expect("an answer").expect(201);
-    client.get(&x).expect("an answer").expect(404);
-    let created = client.put(&x, &lease(json!({"name": "x"}))).expect("an answer").expect(201);
-    assert_eq!(client.get(&x).expect("an answer").expect(200), created);
+    client.put(&format!("{x}?dryRun=All"), &lease(json!({"name": "x"}))).expect_status(201);
+    client.get(&x).expect_status(404);
+    let created = client.put(&x, &lease(json!({"name": "x"}))).expect_status(201);
+    assert_eq!(client.get(&x).expect_status(200), created);
     let class = json!({"metadata": {"name": "x"}, "handler": "a"});
-    client.put("/apis/node.k8s.io/v1/runtimeclasses/x", &class).expect("an answer").expect(201);
+    client.put("/apis/node.k8s.io/v1/runtimeclasses/x", &class).expect_status(201);
     let absent = format!("{CONFIG_MAPS}/x");
-    client.put(&absent, &json!({"metadata": {"name": "x"}})).expect("an answer").expect(404);
+    client.put(&absent, &json!({"metadata": {"name": "x"}})).expect_status(404);
 }
 
 /// Lists one object with a continue token.
 fn first_page(client: &mut Client) -> (u64, String) {
-    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect("an answer").expect(200);
+    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect_status(200);
     (resource_version(&page), page["metadata"]["continue"].as_str().expect("a token").to_owned())
 }
 
@@ -161,7 +162,7 @@ fn expired_continue_tokens_are_rejected_with_a_new_token() {
             let mut client = process.endpoint().client();
             for name in ["a", "b", "c"] {
                 let path = format!("{CONFIG_MAPS}/{name}");
-                if client.get(&path).expect("an answer").status == 404 {
+                if client.get(&path).answer().status == 404 {
                     create(&mut client, name);
                 }
             }
@@ -171,40 +172,35 @@ fn expired_continue_tokens_are_rejected_with_a_new_token() {
                 if is_busy {
                     number += 1;
                     let label = json!({"metadata": {"name": "c", "labels": {"number": number.to_string()}}});
-                    client.put(&format!("{CONFIG_MAPS}/c"), &label).expect("an answer").expect(200);
+                    client.put(&format!("{CONFIG_MAPS}/c"), &label).expect_status(200);
                 }
-                let answer = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={token}")).expect("an answer");
+                let answer = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={token}")).answer();
                 (answer.status != 200).then_some(answer)
             });
             let refused = refused.expect(410);
             assert_eq!((&refused["message"], &refused["reason"]), (&json!(TOO_OLD), &json!("Expired")), "{storage}");
             let next = refused["metadata"]["continue"].as_str().expect("a token to go on with");
-            let rest = client.get(&format!("{CONFIG_MAPS}?continue={next}")).expect("an answer").expect(200);
+            let rest = client.get(&format!("{CONFIG_MAPS}?continue={next}")).expect_status(200);
             assert_eq!(names(&rest), ["b", "c"], "{storage}");
             let exact = format!("{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact");
             if is_busy {
                 let refused = wait_for("the version to go", || {
-                    let answer = client.get(&exact).expect("an answer");
+                    let answer = client.get(&exact).answer();
                     (answer.status != 200).then_some(answer)
                 });
                 let message = "The resourceVersion for the provided list is too old.";
                 assert_eq!(refused.expect(410)["message"], message, "{storage}");
                 // What was current then can still be asked for as what it is not older than, and be watched from where
                 // nothing has happened since.
-                client.get(&format!("{CONFIG_MAPS}?resourceVersion={version}")).expect("an answer").expect(200);
+                client.get(&format!("{CONFIG_MAPS}?resourceVersion={version}")).expect_status(200);
                 let path = format!("/api/v1/namespaces/default/secrets?watch=true&resourceVersion={version}");
                 let mut quiet = client.watch(&path).expect("a watch");
                 let secret = json!({"metadata": {"name": format!("made-{number}")}});
-                process
-                    .endpoint()
-                    .client()
-                    .post("/api/v1/namespaces/default/secrets", &secret)
-                    .expect("an answer")
-                    .expect(201);
+                process.endpoint().client().post("/api/v1/namespaces/default/secrets", &secret).expect_status(201);
                 assert_eq!(quiet.event().0, "ADDED", "{storage}");
             } else {
                 // Nothing has changed: it is what there is now.
-                client.get(&exact).expect("an answer").expect(200);
+                client.get(&exact).expect_status(200);
             }
         }
     }
@@ -226,7 +222,7 @@ fn without_compaction_a_list_can_be_continued_as_long_as_one_likes() {
     });
     let mut go_on = |at: usize| {
         let path = format!("{CONFIG_MAPS}?continue={}", tokens[at]);
-        clients[at].get(&path).expect("an answer").status
+        clients[at].get(&path).answer().status
     };
     // Its clock is the other's.
     wait_for("the token to expire", || (go_on(0) == 410).then_some(()));

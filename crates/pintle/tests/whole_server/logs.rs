@@ -2,6 +2,7 @@
 
 #![cfg(unix)]
 
+use crate::common::http::Answered;
 use crate::common::process::Installation;
 use crate::common::wait_for;
 use serde_json::Value;
@@ -53,7 +54,7 @@ fn lines_about(flags: &[&str], part: &str) -> Vec<String> {
     let installation = Installation::own();
     let process = installation.start_with(flags);
     let mut client = process.endpoint().client().with_header("User-Agent", "tester/1");
-    client.get("/version?pretty=true").expect("an answer").expect(200);
+    client.get("/version?pretty=true").expect_status(200);
     wait_for("the end of the request", || {
         let found: Vec<String> =
             process.errors().lines().filter(|line| line.contains(part)).map(str::to_owned).collect();

@@ -1,6 +1,7 @@
 //! Admission configurations in files: what they do, what of them the API shows, and when their files change.
 //! Guarantees that an invalid file changes nothing while the server runs, and lets it not start.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::process::{Installation, free_port};
 use crate::common::wait_for;
@@ -47,12 +48,12 @@ fn policy(name: &str, group: &str, resource: &str, operation: &str, expression: 
 }
 
 fn status(client: &mut Client, path: &str, object: &Value) -> u16 {
-    client.post(path, object).expect("an answer").status
+    client.post(path, object).answer().status
 }
 
 /// The value of a metric's sample with this plugin and these labels.
 fn metric(client: &mut Client, name: &str, status: &str) -> Option<String> {
-    let text = client.get("/metrics").expect("an answer").text();
+    let text = client.get("/metrics").answer().text();
     let name = format!("apiserver_manifest_admission_config_controller_{name}{{");
     let is_it = |line: &&str| {
         line.starts_with(&name) && line.contains("plugin=\"ValidatingAdmissionPolicy\"") && line.contains(status)
@@ -95,13 +96,13 @@ fn files_configure_admission() {
 
     // They apply to the first request, and the API does not show them.
     let object = |name: &str, value: &str| json!({"metadata": {"name": name}, "data": {"k": value}});
-    let refused = client.post(CONFIG_MAPS, &object("a", "two")).expect("an answer").expect(422);
+    let refused = client.post(CONFIG_MAPS, &object("a", "two")).expect_status(422);
     assert!(refused["message"].as_str().is_some_and(|message| message.ends_with("request: by a file")), "{refused}");
     assert_eq!(status(&mut client, CONFIG_MAPS, &object("a", "one")), 201);
     for plural in
         ["validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations"]
     {
-        let list = client.get(&format!("{GROUP}/{plural}")).expect("an answer").expect(200);
+        let list = client.get(&format!("{GROUP}/{plural}")).expect_status(200);
         assert_eq!(list["items"], json!([]), "{plural}");
     }
 
@@ -110,14 +111,14 @@ fn files_configure_admission() {
     let spec = json!({"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]});
     let path = format!("{GROUP}/validatingadmissionpolicies");
     let of_api = |name: &str| json!({"metadata": {"name": name}, "spec": spec});
-    let refused = client.post(&path, &of_api("mine.static.k8s.io")).expect("an answer").expect(422);
+    let refused = client.post(&path, &of_api("mine.static.k8s.io")).expect_status(422);
     assert_eq!(refused["details"]["causes"][0]["field"], "metadata.name", "{refused}");
     for (name, deleted) in [("kept", 422), ("free", 200)] {
         assert_eq!(status(&mut client, &path, &of_api(name)), 201);
-        assert_eq!(client.delete(&format!("{path}/{name}")).expect("an answer").status, deleted, "{name}");
+        assert_eq!(client.delete(&format!("{path}/{name}")).answer().status, deleted, "{name}");
     }
     let empty = json!({"metadata": {"name": "h"}, "webhooks": []});
-    let refused = client.post(&format!("{GROUP}/validatingwebhookconfigurations"), &empty).expect("an answer");
+    let refused = client.post(&format!("{GROUP}/validatingwebhookconfigurations"), &empty).answer();
     assert!(refused.text().contains("failed calling webhook \\\"w.example.com\\\""), "{}", refused.text());
 
     // A change is followed, an invalid one changes nothing.

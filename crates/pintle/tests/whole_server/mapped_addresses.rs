@@ -3,6 +3,7 @@
 //! addresses: nothing is stored.
 
 use crate::common::fixture::populate;
+use crate::common::http::Answered;
 use crate::common::http::MERGE_PATCH;
 use crate::common::process::Installation;
 use serde_json::{Value, json};
@@ -181,13 +182,13 @@ fn a_mapped_address_is_refused_wherever_addresses_are() {
     let endpoint = process.endpoint();
     populate(&endpoint, 1);
     let balanced = json!({"metadata": {"name": "s"}, "spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}});
-    endpoint.client().post(SERVICES, &balanced).expect("an answer").expect(201);
+    endpoint.client().post(SERVICES, &balanced).expect_status(201);
     let mut wrong = Vec::new();
     for Row { method, path, object, causes } in services_and_nodes().into_iter().chain(pods()).chain(networks()) {
         let content_type = if method == "PATCH" { MERGE_PATCH } else { "application/json" };
         let target = format!("{path}?dryRun=All");
         let answer = endpoint.client().send(method, &target, content_type, object.to_string().as_bytes());
-        let answer = answer.expect("an answer").json();
+        let answer = answer.answer().json();
         let found: Vec<(String, String)> = answer["details"]["causes"]
             .as_array()
             .into_iter()

@@ -2,6 +2,7 @@
 //! the test has done that. Guarantees that nothing exists in a namespace that is gone. Must never depend on how long anything takes.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, MERGE_PATCH};
 use crate::common::stores;
 use crate::common::{name, wait_for};
@@ -50,7 +51,7 @@ fn configure(client: &mut Client, url: &str) {
         }],
     });
     let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-    client.post(path, &configuration).expect("an answer").expect(201);
+    client.post(path, &configuration).expect_status(201);
 }
 
 /// How a config map is created.
@@ -70,11 +71,11 @@ fn create(client: &mut Client, namespace: &str, by: By) -> Answer {
             client.send("PATCH", &path, APPLY, object.to_string().as_bytes())
         }
     }
-    .expect("an answer")
+    .answer()
 }
 
 fn config_maps(client: &mut Client, namespace: &str) -> Vec<String> {
-    let list = client.get(&format!("{NAMESPACES}/{namespace}/configmaps")).expect("an answer").expect(200);
+    let list = client.get(&format!("{NAMESPACES}/{namespace}/configmaps")).expect_status(200);
     list["items"].as_array().into_iter().flatten().map(|item| name(item).to_owned()).collect()
 }
 
@@ -93,19 +94,17 @@ fn do_meanwhile(client: &mut Client, namespace: &str, what: Meanwhile) {
     match what {
         Meanwhile::Labelled => {
             let patch = json!({"metadata": {"labels": {"a": "b"}}}).to_string();
-            client.send("PATCH", &path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
+            client.send("PATCH", &path, MERGE_PATCH, patch.as_bytes()).expect_status(200);
         }
         Meanwhile::Terminating => {
             let metadata = json!({"name": "kept", "finalizers": ["example.com/kept"]});
             let kept = json!({ "metadata": metadata });
-            client.post(&format!("{path}/secrets"), &kept).expect("an answer").expect(201);
-            client.delete(&path).expect("an answer").expect(200);
+            client.post(&format!("{path}/secrets"), &kept).expect_status(201);
+            client.delete(&path).expect_status(200);
         }
         Meanwhile::Gone => {
-            client.delete(&path).expect("an answer").expect(200);
-            wait_for("the namespace to be gone", || {
-                (client.get(&path).expect("an answer").status == 404).then_some(())
-            });
+            client.delete(&path).expect_status(200);
+            wait_for("the namespace to be gone", || (client.get(&path).answer().status == 404).then_some(()));
         }
     }
 }
@@ -133,13 +132,13 @@ fn nothing_is_stored_in_a_namespace_that_is_gone() {
             let namespace = format!("n{number}");
             let row = format!("{what:?} {by:?} {has_quota}");
             let new = || json!({"metadata": {"name": namespace.as_str()}});
-            client.post(NAMESPACES, &new()).expect("an answer").expect(201);
+            client.post(NAMESPACES, &new()).expect_status(201);
             if has_quota {
                 let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": "100"}}});
                 let path = format!("{NAMESPACES}/{namespace}/resourcequotas");
-                client.post(&path, &quota).expect("an answer").expect(201);
+                client.post(&path, &quota).expect_status(201);
                 wait_for("the usage", || {
-                    let quota = client.get(&format!("{path}/q")).expect("an answer").expect(200);
+                    let quota = client.get(&format!("{path}/q")).expect_status(200);
                     quota["status"]["used"].is_object().then_some(())
                 });
             }
@@ -156,7 +155,7 @@ fn nothing_is_stored_in_a_namespace_that_is_gone() {
                     let refused = answer.expect(404);
                     assert_eq!(refused["message"], format!("namespaces \"{namespace}\" not found"), "{row}");
                     // Whatever is in it shows when there is a namespace of its name again.
-                    client.post(NAMESPACES, &new()).expect("an answer").expect(201);
+                    client.post(NAMESPACES, &new()).expect_status(201);
                     false
                 }
                 Meanwhile::Terminating => {

@@ -1,5 +1,6 @@
 //! A node that joins and works: with a bootstrap token first, then as itself, with access to the objects of its pods only.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, Endpoint, MERGE_PATCH, STRATEGIC_PATCH};
 use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use serde_json::{Value, json};
@@ -30,7 +31,7 @@ const CORE: &str = "/api/v1/namespaces/default";
 const CERTIFICATES: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
 fn post(client: &mut Client, path: &str, object: &Value) -> Value {
-    client.post(path, object).expect("an answer").expect(201)
+    client.post(path, object).expect_status(201)
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn a_bootstrap_token_asks_for_a_certificate() {
     let installation = installation();
     let process = serve(&installation, &["--enable-bootstrap-token-auth"]);
     let (mut admin, mut new) = (process.endpoint().client(), client(&process, BOOTSTRAP_TOKEN));
-    assert_eq!(new.get("/api").expect("an answer").status, 401);
+    assert_eq!(new.get("/api").answer().status, 401);
     let data = json!({
         "token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true",
         "auth-extra-groups": "system:bootstrappers:joining"
@@ -49,9 +50,9 @@ fn a_bootstrap_token_asks_for_a_certificate() {
     let review = post(&mut new, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
     let groups = ["system:bootstrappers", "system:bootstrappers:joining", "system:authenticated"];
     assert_eq!(review["status"]["userInfo"], json!({"username": "system:bootstrap:abcdef", "groups": groups}));
-    assert_eq!(new.get(CERTIFICATES).expect("an answer").status, 403);
-    admin.delete("/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef").expect("an answer").expect(200);
-    assert_eq!(new.get("/api").expect("an answer").status, 401);
+    assert_eq!(new.get(CERTIFICATES).answer().status, 403);
+    admin.delete("/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef").expect_status(200);
+    assert_eq!(new.get("/api").answer().status, 401);
 }
 
 #[test]
@@ -72,14 +73,14 @@ fn a_node_has_what_its_pods_need() {
     post(&mut admin, "/api/v1/persistentvolumes", &volume);
     // Itself, and no other node.
     post(&mut node, "/api/v1/nodes", &json!({"metadata": {"name": "n1"}}));
-    let other = node.post("/api/v1/nodes", &json!({"metadata": {"name": "n2"}})).expect("an answer");
+    let other = node.post("/api/v1/nodes", &json!({"metadata": {"name": "n2"}})).answer();
     assert_eq!(message(other, 403), "nodes \"n2\" is forbidden: node \"n1\" is not allowed to modify node \"n2\"");
     let taints = json!({"spec": {"taints": []}}).to_string();
-    let patched = node.send("PATCH", "/api/v1/nodes/n1", MERGE_PATCH, taints.as_bytes()).expect("an answer");
+    let patched = node.send("PATCH", "/api/v1/nodes/n1", MERGE_PATCH, taints.as_bytes()).answer();
     assert_eq!(message(patched, 403), "nodes \"n1\" is forbidden: node \"n1\" is not allowed to modify taints");
-    let all = message(node.get("/api/v1/pods").expect("an answer"), 403);
+    let all = message(node.get("/api/v1/pods").answer(), 403);
     assert!(all.ends_with("can only list/watch pods with spec.nodeName field selector"), "{all}");
-    node.get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1").expect("an answer").expect(200);
+    node.get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1").expect_status(200);
     // What pods need, as soon as they are on the node.
     let needed = [
         (format!("{CORE}/secrets/mounted"), true),
@@ -103,27 +104,27 @@ fn a_node_has_what_its_pods_need() {
     };
     post(&mut admin, &format!("{CORE}/pods"), &pod("elsewhere", "n2"));
     for (path, _) in &needed {
-        assert_eq!(node.get(path).expect("an answer").status, 403, "{path}");
+        assert_eq!(node.get(path).answer().status, 403, "{path}");
     }
     let uid = post(&mut admin, &format!("{CORE}/pods"), &pod("pod", "n1"))["metadata"]["uid"].clone();
     for (path, is_needed) in &needed {
-        assert_eq!(node.get(path).expect("an answer").status, if *is_needed { 200 } else { 403 }, "{path}");
+        assert_eq!(node.get(path).answer().status, if *is_needed { 200 } else { 403 }, "{path}");
     }
     // Tokens for its pods, and the end of its pods.
     let tokens = format!("{CORE}/serviceaccounts/default/token");
     let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": uid});
     post(&mut node, &tokens, &json!({"spec": {"boundObjectRef": bound}}));
-    let unbound = node.post(&tokens, &json!({"spec": {}})).expect("an answer");
+    let unbound = node.post(&tokens, &json!({"spec": {}})).answer();
     let why = "serviceaccounts \"default\" is forbidden: node requested token not bound to a pod";
     assert_eq!(message(unbound, 403), why);
     let eviction = node.post(&format!("{CORE}/pods/elsewhere/eviction"), &json!({"metadata": {"name": "elsewhere"}}));
     let why = "pods \"elsewhere\" is forbidden: node n1 can only evict pods with spec.nodeName set to itself";
-    assert_eq!(message(eviction.expect("an answer"), 403), why);
-    let deleted = node.delete(&format!("{CORE}/pods/elsewhere")).expect("an answer");
+    assert_eq!(message(eviction.answer(), 403), why);
+    let deleted = node.delete(&format!("{CORE}/pods/elsewhere")).answer();
     let why = "pods \"elsewhere\" is forbidden: node \"n1\" can only delete pods with spec.nodeName set to itself";
     assert_eq!(message(deleted, 403), why);
-    node.delete(&format!("{CORE}/pods/pod?gracePeriodSeconds=0")).expect("an answer").expect(200);
-    assert_eq!(node.get(&format!("{CORE}/secrets/mounted")).expect("an answer").status, 403);
+    node.delete(&format!("{CORE}/pods/pod?gracePeriodSeconds=0")).expect_status(200);
+    assert_eq!(node.get(&format!("{CORE}/secrets/mounted")).answer().status, 403);
 }
 
 #[test]
@@ -132,20 +133,20 @@ fn namespaces_are_made_when_the_server_is_told_to() {
     let process = serve(&installation, &["--enable-admission-plugins=NamespaceAutoProvision"]);
     let mut admin = process.endpoint().client();
     let map = json!({"metadata": {"name": "m"}});
-    let dry = admin.post("/api/v1/namespaces/made/configmaps?dryRun=All", &map).expect("an answer");
+    let dry = admin.post("/api/v1/namespaces/made/configmaps?dryRun=All", &map).answer();
     assert_eq!(dry.status, 404);
     post(&mut admin, "/api/v1/namespaces/made/configmaps", &map);
-    let namespace = admin.get("/api/v1/namespaces/made").expect("an answer").expect(200);
+    let namespace = admin.get("/api/v1/namespaces/made").expect_status(200);
     assert_eq!(namespace["status"]["phase"], "Active");
     assert_eq!(namespace["metadata"]["labels"]["kubernetes.io/metadata.name"], "made");
-    let wrong = admin.post("/api/v1/namespaces/_/configmaps", &map).expect("an answer").expect(403);
+    let wrong = admin.post("/api/v1/namespaces/_/configmaps", &map).expect_status(403);
     let why = "configmaps \"m\" is forbidden: Namespace \"_\" is invalid: [metadata.name: Invalid value: \"_\"";
     assert!(wrong["message"].as_str().is_some_and(|message| message.starts_with(why)), "{wrong}");
     let review = json!({"metadata": {"namespace": "asked"}, "spec": {"user": "a", "resourceAttributes": {
         "namespace": "asked", "verb": "get", "resource": "pods"
     }}});
     post(&mut admin, "/apis/authorization.k8s.io/v1/namespaces/asked/localsubjectaccessreviews", &review);
-    admin.get("/api/v1/namespaces/asked").expect("an answer").expect(200);
+    admin.get("/api/v1/namespaces/asked").expect_status(200);
 }
 
 #[test]
@@ -163,7 +164,7 @@ fn a_node_has_tokens_for_drivers_that_took_over_a_volume() {
     let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": pod["metadata"]["uid"]});
     let mut ask = |audience: &str| {
         let spec = json!({"boundObjectRef": bound, "audiences": [audience]});
-        node.post(&format!("{CORE}/serviceaccounts/default/token"), &json!({"spec": spec})).expect("an answer")
+        node.post(&format!("{CORE}/serviceaccounts/default/token"), &json!({"spec": spec})).answer()
     };
     ask("files").expect(201);
     let why = "serviceaccounts \"default\" is forbidden: audience \"others\" not found in pod spec volume, system:node:n1 is not \
@@ -188,7 +189,7 @@ fn a_pod_is_resized_on_a_node_that_declares_to_support_it() {
     let pod = json!({"metadata": {"name": "pod"}, "spec": {"nodeName": "n1", "containers": [container]}});
     post(&mut admin, &format!("{CORE}/pods"), &pod);
     let patch = |client: &mut Client, path: &str, kind: &str, patch: Value| {
-        client.send("PATCH", path, kind, patch.to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", path, kind, patch.to_string().as_bytes()).answer()
     };
     let resize = json!({"spec": {"containers": [{"name": "c", "resources": resources("2")}]}});
     let path = format!("{CORE}/pods/pod/resize");

@@ -3,6 +3,7 @@
 //! time: what is awaited is asked for until it is there.
 
 use crate::common::grpc::GrpcServer;
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, Process};
 use crate::common::wait_for;
@@ -106,7 +107,7 @@ fn with_token(process: &Process, token: &str) -> Client {
 }
 
 fn who(process: &Process, token: &str) -> Option<String> {
-    let answer = with_token(process, token).post(REVIEW, &json!({})).expect("an answer");
+    let answer = with_token(process, token).post(REVIEW, &json!({})).answer();
     let name = (answer.status == 201).then(|| answer.json()["status"]["userInfo"]["username"].clone())?;
     name.as_str().map(str::to_owned)
 }
@@ -124,10 +125,9 @@ fn a_signer_outside_signs_tokens_and_gives_the_keys_that_verify_them() {
     let endpoint = format!("--service-account-signing-endpoint={}", socket.display());
     let process = installation.start_with(&["--storage=memory", "--controllers=", &endpoint]);
     let mut admin = process.endpoint().client();
-    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect_status(201);
     let path = format!("{ACCOUNTS}/robot/token");
-    let mut request =
-        |seconds: i64| admin.post(&path, &json!({"spec": {"expirationSeconds": seconds}})).expect("an answer");
+    let mut request = |seconds: i64| admin.post(&path, &json!({"spec": {"expirationSeconds": seconds}})).answer();
     // The signer's limit shortens the lifetime.
     let answer = request(10_000).expect(201);
     assert_eq!(answer["spec"]["expirationSeconds"], 7200);
@@ -147,7 +147,7 @@ fn a_signer_outside_signs_tokens_and_gives_the_keys_that_verify_them() {
     assert_eq!((who(&process, &first), who(&process, &second).is_some()), (None, true));
     assert!(signer.lock().expect("the signer").fetches > fetches);
     let mut client = process.endpoint().client();
-    let keys = client.get("/openid/v1/jwks").expect("an answer");
+    let keys = client.get("/openid/v1/jwks").answer();
     let ids: Vec<_> = keys.json()["keys"].as_array().expect("keys").iter().map(|key| key["kid"].clone()).collect();
     assert_eq!(ids, ["second", "third"]);
     // Who cannot sign, or signs with a header of its own, gives no token.
@@ -160,7 +160,7 @@ fn a_signer_outside_signs_tokens_and_gives_the_keys_that_verify_them() {
     let message = "while signing jwt: rpc error: code = Internal desc = the module is locked";
     assert!(answer["message"].as_str().is_some_and(|text| text.contains(message)), "{answer}");
     assert!(who(&process, &second).is_some(), "tokens are verified without the signer");
-    let metrics = client.get("/metrics").expect("an answer").text();
+    let metrics = client.get("/metrics").answer().text();
     for line in [
         r#"apiserver_externaljwt_sign_request_total{code="OK"} 3"#,
         r#"apiserver_externaljwt_sign_request_total{code="Internal"} 1"#,
@@ -187,8 +187,8 @@ fn a_signer_may_listen_at_an_abstract_socket() {
     let endpoint = format!("--service-account-signing-endpoint=@{name}");
     let process = installation.start_with(&["--storage=memory", "--controllers=", &endpoint]);
     let mut admin = process.endpoint().client();
-    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
-    let answer = admin.post(&format!("{ACCOUNTS}/robot/token"), &json!({})).expect("an answer").expect(201);
+    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect_status(201);
+    let answer = admin.post(&format!("{ACCOUNTS}/robot/token"), &json!({})).expect_status(201);
     let token = answer["status"]["token"].as_str().expect("a token");
     assert_eq!(who(&process, token).as_deref(), Some("system:serviceaccount:default:robot"));
 }
@@ -204,9 +204,9 @@ fn keys_in_files_are_followed() {
         [0, 1].map(|at| format!("--service-account-{}={}", flags[at], [&key, &old][at].display()));
     let process = installation.start_with(&["--storage=memory", "--controllers=", &signing, &verifying]);
     let mut admin = process.endpoint().client();
-    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+    admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect_status(201);
     let path = format!("{ACCOUNTS}/robot/token");
-    let mut token = || admin.post(&path, &json!({})).expect("an answer").expect(201)["status"]["token"].clone();
+    let mut token = || admin.post(&path, &json!({})).expect_status(201)["status"]["token"].clone();
     let key_of = |token: &Value| {
         let header = token.as_str().and_then(|token| token.split('.').next()).expect("a token");
         BASE64URL_NOPAD.decode(header.as_bytes()).expect("a header")
@@ -330,13 +330,13 @@ fn spans_of_sampled_requests_are_sent_to_a_collector() {
     let parent = format!("00-{trace}-{caller}-01");
     let traced = || process.endpoint().client().with_header("traceparent", &parent).with_header("audit-id", "an-id");
     let object = json!({"metadata": {"name": "a"}});
-    traced().post("/api/v1/namespaces/default/configmaps", &object).expect("an answer").expect(201);
-    traced().get("/api/v1/namespaces/default/configmaps/b?x=y").expect("an answer").expect(404);
-    traced().get("/version").expect("an answer").expect(200);
+    traced().post("/api/v1/namespaces/default/configmaps", &object).expect_status(201);
+    traced().get("/api/v1/namespaces/default/configmaps/b?x=y").expect_status(404);
+    traced().get("/version").expect_status(200);
     // Not sampled: nobody asks for it, or who may not.
-    process.endpoint().client().get("/version").expect("an answer").expect(200);
+    process.endpoint().client().get("/version").expect_status(200);
     let nobody = Endpoint { token: Some(crate::common::process::NOBODY_TOKEN.to_owned()), ..process.endpoint() };
-    nobody.client().with_header("traceparent", &parent).get("/version").expect("an answer").expect(200);
+    nobody.client().with_header("traceparent", &parent).get("/version").expect_status(200);
     let spans = wait_for("the spans", || {
         let spans = sent.lock().expect("the spans").clone();
         (spans.len() >= 5).then_some(spans)
@@ -357,13 +357,13 @@ fn spans_of_sampled_requests_are_sent_to_a_collector() {
     assert_eq!((request.value("audit-id").text.as_str(), part.value("name").text.as_str()), ("an-id", "b"));
     // The server counts them when the collector has answered.
     wait_for("the count of five spans", || {
-        let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
+        let metrics = process.endpoint().client().get("/metrics").answer().text();
         metrics.contains("pintle_trace_spans_sent_total 5").then_some(())
     });
     // The duration of a sampled request names its trace to scrapers that know exemplars.
     let scraped = |accept| {
         let mut client = process.endpoint().client().with_header("accept", accept);
-        client.get("/metrics").expect("an answer").text()
+        client.get("/metrics").answer().text()
     };
     let exemplar = format!(" # {{trace_id=\"{trace}\"}} ");
     let open = scraped("application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.2");

@@ -1,6 +1,7 @@
 //! The pod security standards on a server: differences of older versions, and the metrics. Guarantees that the counts of a new
 //! server are those of the test's requests. Must never repeat the rows of the standards: these are tested next to the code.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client};
 use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
@@ -9,20 +10,20 @@ fn namespace(client: &mut Client, name: &str, labels: &[(&str, &str)]) {
     let labels = labels.iter().map(|(key, value)| (format!("pod-security.kubernetes.io/{key}"), json!(value)));
     let labels: serde_json::Map<String, Value> = labels.collect();
     let namespace = json!({"metadata": {"name": name, "labels": labels}});
-    client.post("/api/v1/namespaces", &namespace).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces", &namespace).expect_status(201);
     let account = json!({"metadata": {"name": "default"}});
-    client.post(&format!("/api/v1/namespaces/{name}/serviceaccounts"), &account).expect("an answer").expect(201);
+    client.post(&format!("/api/v1/namespaces/{name}/serviceaccounts"), &account).expect_status(201);
 }
 
 fn post(client: &mut Client, namespace: &str, spec: &Value) -> Answer {
     let annotations = json!({"seccomp.security.alpha.kubernetes.io/pod": "unconfined"});
     let pod = json!({"metadata": {"generateName": "p-", "annotations": annotations}, "spec": spec});
-    client.post(&format!("/api/v1/namespaces/{namespace}/pods"), &pod).expect("an answer")
+    client.post(&format!("/api/v1/namespaces/{namespace}/pods"), &pod).answer()
 }
 
 /// The samples of a metric that are not zero, with their labels.
 fn samples(client: &mut Client, metric: &str) -> Vec<String> {
-    let text = client.get("/metrics").expect("an answer").text();
+    let text = client.get("/metrics").answer().text();
     let lines = text.lines().filter_map(|line| line.strip_prefix(metric)?.strip_prefix('{'));
     lines.filter(|line| !line.ends_with("} 0")).map(|line| line.replace('"', "")).collect()
 }
@@ -48,7 +49,7 @@ fn evaluations_are_counted_and_old_annotations_checked() {
         post(&mut client, namespace, spec).expect(code);
     }
     let template = json!({"metadata": {"name": "t"}, "template": {"spec": open}});
-    client.post("/api/v1/namespaces/reported/podtemplates", &template).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces/reported/podtemplates", &template).expect_status(201);
     let of = |resource: &str| format!("request_operation=create,resource={resource},subresource=}} 1");
     let expected = [
         format!("decision=allow,mode=enforce,policy_level=baseline,policy_version=future,{}", of("pod")),

@@ -1,6 +1,7 @@
 //! Admission policies on a whole server: rejections, changes and warnings, with parameters of built-in and custom kinds.
 //! Guarantees that a policy applies to the first request after it was stored.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client};
 use crate::common::in_process::InProcess;
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn send(client: &mut Client, path: &str, object: &Value) -> Answer {
-    client.post(path, object).expect("an answer")
+    client.post(path, object).answer()
 }
 
 /// Rules for all writes of config maps.
@@ -69,7 +70,7 @@ fn a_policy_refuses_what_it_does_not_allow() {
     assert_eq!(refused["details"]["causes"], json!([{"message": why}]));
     let failed = config_map(&mut client, "c", json!({})).expect(422);
     assert!(failed["message"].to_string().contains("composited variable \\\"n\\\" fails to evaluate"), "{failed}");
-    client.delete(&format!("{GROUP}/validatingadmissionpolicybindings/small")).expect("an answer").expect(200);
+    client.delete(&format!("{GROUP}/validatingadmissionpolicybindings/small")).expect_status(200);
     config_map(&mut client, "b", json!({"n": "6"})).expect(201);
 }
 
@@ -96,8 +97,8 @@ fn deletions_show_the_old_object() {
     ]});
     let validations = json!([{"expression": "object == null && !has(oldObject.data)"}]);
     validate(&mut client, "keep", json!({"matchConstraints": rules, "validations": validations}), json!({}));
-    client.delete(&format!("{CONFIG_MAPS}/free")).expect("an answer").expect(200);
-    client.delete(&format!("{CONFIG_MAPS}/kept")).expect("an answer").expect(422);
+    client.delete(&format!("{CONFIG_MAPS}/free")).expect_status(200);
+    client.delete(&format!("{CONFIG_MAPS}/kept")).expect_status(422);
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn parameters_are_objects_of_any_kind() {
     validate(&mut client, "custom", spec, param("one"));
     config_map(&mut client, "a", json!({"k": "v"})).expect(201);
     config_map(&mut client, "b", json!({"k": "v", "l": "w"})).expect(422);
-    client.delete("/apis/example.com/v1/limits/one").expect("an answer").expect(200);
+    client.delete("/apis/example.com/v1/limits/one").expect_status(200);
     let refused = config_map(&mut client, "c", json!({"k": "v"})).expect(422);
     assert!(refused["message"].to_string().contains("no params found for policy binding"), "{refused}");
 }
@@ -197,7 +198,7 @@ fn no_configuration_is_applied_to_a_kind_of_another_group() {
     let scale = json!({
         "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": 2}
     });
-    let refused = client.put(&format!("{deployments}/d/scale"), &scale).expect("an answer").expect(403);
+    let refused = client.put(&format!("{deployments}/d/scale"), &scale).expect_status(403);
     let why = "no corresponding type for autoscaling/v1, Kind=Scale";
     assert!(refused["message"].as_str().is_some_and(|message| message.ends_with(why)), "{refused}");
 }
@@ -237,7 +238,7 @@ fn each_expression_of_a_policy_may_read_the_namespace() {
         let why = format!("with binding '{policy}' denied request: not in default");
         assert!(refused["message"].as_str().is_some_and(|message| message.ends_with(&why)), "{refused}");
         let binding = format!("{GROUP}/validatingadmissionpolicybindings/{policy}");
-        client.delete(&binding).expect("an answer").expect(200);
+        client.delete(&binding).expect_status(200);
     }
     let label = format!("Object{{metadata: Object.metadata{{labels: {{'in': {name}}}}}}}");
     mutate(&mut client, "m", json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": label}}]));
@@ -282,10 +283,10 @@ fn a_namespace_is_in_itself() {
     let patch = json!({"metadata": {"annotations": {"a": "b"}}}).to_string();
     for path in ["home", "home/status"] {
         let path = format!("{NAMESPACES}/{path}");
-        let changed = client.send("PATCH", &path, "application/merge-patch+json", patch.as_bytes()).expect("an answer");
+        let changed = client.send("PATCH", &path, "application/merge-patch+json", patch.as_bytes()).answer();
         assert_eq!((changed.status, told(&changed).as_str()), (200, "UPDATE home in home"), "{path}");
     }
-    let deleted = client.delete(&format!("{NAMESPACES}/home")).expect("an answer");
+    let deleted = client.delete(&format!("{NAMESPACES}/home")).answer();
     assert_eq!((deleted.status, told(&deleted).as_str()), (200, "DELETE home in home"), "{}", deleted.text());
     // A name that is still to be made is in no namespace, where no parameters are either.
     let generated = json!({"metadata": {"generateName": "made-", "labels": {"told": "yes"}}});
@@ -296,7 +297,7 @@ fn a_namespace_is_in_itself() {
         "{why}"
     );
     let bindings = format!("{GROUP}/validatingadmissionpolicybindings/with-parameters");
-    client.delete(&bindings).expect("an answer").expect(200);
+    client.delete(&bindings).expect_status(200);
     let generated = send(&mut client, NAMESPACES, &generated);
     let name = generated.json()["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     assert_eq!((generated.status, told(&generated)), (201, format!("CREATE {name} in none")), "{}", generated.text());
@@ -326,7 +327,7 @@ fn what_is_not_stored_is_changed_by_policies() {
     validate(&mut client, "bound", json!({"matchConstraints": rules, "validations": validations}), json!({}));
     let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "wrong"}});
     send(&mut client, "/api/v1/namespaces/default/bindings", &binding).expect(201);
-    let bound = server.client().get("/api/v1/namespaces/default/pods/p").expect("an answer").expect(200);
+    let bound = server.client().get("/api/v1/namespaces/default/pods/p").expect_status(200);
     assert_eq!(
         (&bound["spec"]["nodeName"], &bound["metadata"]["annotations"]["by"]),
         (&json!("right"), &json!("right"))
@@ -393,7 +394,7 @@ fn no_policy_acts_on_policies() {
     let validations = json!([{"expression": "false"}]);
     validate(&mut client, "none", json!({"matchConstraints": all, "validations": validations}), json!({}));
     config_map(&mut client, "a", json!({})).expect(422);
-    client.delete(&format!("{GROUP}/validatingadmissionpolicies/none")).expect("an answer").expect(200);
+    client.delete(&format!("{GROUP}/validatingadmissionpolicies/none")).expect_status(200);
     config_map(&mut client, "a", json!({})).expect(201);
 }
 

@@ -6,6 +6,7 @@
 
 use crate::common::Scratch;
 use crate::common::credentials::{Credentials, client_config};
+use crate::common::http::Answered;
 use crate::common::http::Endpoint;
 use crate::common::process::{Installation, Process, pintle, start};
 use serde_json::json;
@@ -120,7 +121,7 @@ fn files_open_to_others_are_warned_of_at_the_start() {
 fn user(process: &Process, tls: Arc<rustls::ClientConfig>, token: Option<&str>) -> Option<(String, Vec<String>)> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, process.port));
     let endpoint = Endpoint { address, tls: Some(tls), token: token.map(str::to_owned) };
-    let answer = endpoint.client().post(REVIEWS, &json!({})).expect("an answer");
+    let answer = endpoint.client().post(REVIEWS, &json!({})).answer();
     if answer.status == 401 || answer.status == 403 {
         return None;
     }
@@ -178,7 +179,7 @@ fn a_file_of_clients_authorities_decides_alone() {
     std::fs::copy(clients.file("ca.crt"), installation.path("clients.crt")).expect("copied");
     let process = installation.start_with(&["--client-ca-file", "clients.crt"]);
     let path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
-    let told = process.endpoint().client().get(path).expect("an answer").expect(200);
+    let told = process.endpoint().client().get(path).expect_status(200);
     let file = std::fs::read_to_string(clients.file("ca.crt")).expect("read");
     assert_eq!(told["data"]["client-ca-file"], file);
 }

@@ -2,6 +2,7 @@
 //! tokens are recorded. Guarantees that both are updated at start, and while the server runs. Must never compare a day with the
 //! clock: only changes are checked.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, MERGE_PATCH};
 use crate::common::process::{Installation, Process};
 use crate::common::wait_for;
@@ -31,12 +32,12 @@ fn start(installation: &Installation, flags: &[&str]) -> (Process, Client) {
 }
 
 fn data(client: &mut Client, path: &str) -> Value {
-    client.get(path).expect("an answer").expect(200)["data"].clone()
+    client.get(path).expect_status(200)["data"].clone()
 }
 
 fn patch(client: &mut Client, path: &str, data: &Value) {
     let patch = json!({"data": data}).to_string();
-    client.send("PATCH", path, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", path, MERGE_PATCH, patch.as_bytes()).expect_status(200);
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn authorities_are_published_as_they_were_given_beside_those_of_other_servers() 
         "requestheader-username-headers": "[\"X-User\"]",
     });
     assert_eq!(data(&mut client, AUTHORITIES), expected);
-    client.delete(AUTHORITIES).expect("an answer").expect(200);
+    client.delete(AUTHORITIES).expect_status(200);
     wait_for("the config map", || client.get(AUTHORITIES).ok().filter(|answer| answer.status == 200));
     let mut alone = expected;
     alone["client-ca-file"] = own.into();
@@ -99,7 +100,7 @@ fn the_day_since_which_tokens_are_tracked_is_kept() {
     drop(process);
     let (_process, mut client) = start(&installation, &[]);
     assert_eq!(data(&mut client, TRACKING)["since"], "2001-02-28");
-    client.delete(TRACKING).expect("an answer").expect(200);
+    client.delete(TRACKING).expect_status(200);
     // This start has not created it yet.
     wait_for("the config map", || client.get(TRACKING).ok().filter(|answer| answer.status == 200));
 }

@@ -1,6 +1,7 @@
 //! Resource quotas on a whole server: many concurrent writers at a limit, and the charge of each kind of write. Guarantees that
 //! usage equals the stored objects, in whatever order writers commit. Must never depend on timing: only totals are compared.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client};
 use crate::common::in_process::InProcess;
 use crate::common::process::Installation;
@@ -16,21 +17,21 @@ const SERVICES: &str = "/api/v1/namespaces/kube-public/services";
 /// Makes a quota that is in effect, with nothing in use.
 fn quota(client: &mut Client, name: &str, hard: &Value) {
     let quota = json!({"metadata": {"name": name}, "spec": {"hard": hard}});
-    client.post(QUOTAS, &quota).expect("an answer").expect(201);
+    client.post(QUOTAS, &quota).expect_status(201);
     let used: Value = hard.as_object().expect("amounts").keys().map(|name| (name.clone(), json!("0"))).collect();
     let status = json!({"status": {"hard": hard, "used": used}}).to_string();
     let path = format!("{QUOTAS}/{name}/status");
-    client.send("PATCH", &path, "application/merge-patch+json", status.as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", &path, "application/merge-patch+json", status.as_bytes()).expect_status(200);
 }
 
 fn used(client: &mut Client, name: &str) -> Value {
-    client.get(&format!("{QUOTAS}/{name}")).expect("an answer").expect(200)["status"]["used"].clone()
+    client.get(&format!("{QUOTAS}/{name}")).expect_status(200)["status"]["used"].clone()
 }
 
 fn config_map(client: &mut Client, name: &str, query: &str) -> Answer {
     loop {
         let object = json!({"metadata": {"name": name}});
-        let answer = client.post(&format!("{CONFIG_MAPS}{query}"), &object).expect("an answer");
+        let answer = client.post(&format!("{CONFIG_MAPS}{query}"), &object).answer();
         // One user may not have this many requests in flight.
         if answer.status != 429 {
             return answer;
@@ -43,24 +44,23 @@ fn a_limit_for_a_resource_that_is_defined_later_is_in_effect() {
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory"]);
     let mut client = process.endpoint().client();
-    let limits = |client: &mut Client| {
-        client.get(&format!("{QUOTAS}/later")).expect("an answer").expect(200)["status"]["hard"].clone()
-    };
+    let limits =
+        |client: &mut Client| client.get(&format!("{QUOTAS}/later")).expect_status(200)["status"]["hard"].clone();
     let hard = json!({"count/shelves.example.com": "1"});
     let later = json!({"metadata": {"name": "later"}, "spec": {"hard": hard}});
-    client.post(QUOTAS, &later).expect("an answer").expect(201);
+    client.post(QUOTAS, &later).expect_status(201);
     wait_for("the limits in the status", || (limits(&mut client) == hard).then_some(()));
     let definition = json!({"metadata": {"name": "shelves.example.com"}, "spec": {
         "group": "example.com", "scope": "Namespaced", "names": {"plural": "shelves", "kind": "Shelf"},
         "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}],
     }});
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    client.post(definitions, &definition).expect("an answer").expect(201);
+    client.post(definitions, &definition).expect_status(201);
     let none = json!({"count/shelves.example.com": "0"});
     wait_for("the usage", || (used(&mut client, "later") == none).then_some(()));
     let mut create = |name: &str| {
         let shelf = json!({"apiVersion": "example.com/v1", "kind": "Shelf", "metadata": {"name": name}});
-        client.post("/apis/example.com/v1/namespaces/kube-public/shelves", &shelf).expect("an answer")
+        client.post("/apis/example.com/v1/namespaces/kube-public/shelves", &shelf).answer()
     };
     create("a").expect(201);
     let refused = create("b").expect(403);
@@ -97,7 +97,7 @@ fn many_writers_at_a_limit() {
         let writers: Vec<_> = (0..WRITERS).map(|writer| scope.spawn(move || write(writer))).collect();
         writers.into_iter().map(|writer| writer.join().expect("no panic")).sum()
     });
-    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let list = client.get(CONFIG_MAPS).expect_status(200);
     let stored = list["items"].as_array().expect("items");
     assert_eq!((created, stored.len()), (LIMIT, LIMIT));
     assert_eq!(used(&mut client, "exact"), json!({"configmaps": "100", "count/configmaps": "100"}));
@@ -105,7 +105,7 @@ fn many_writers_at_a_limit() {
     let versions: BTreeSet<String> = stored.iter().map(|object| resource_version(object).to_string()).collect();
     assert_eq!(versions.len(), LIMIT);
     let watch = client.get(&format!("{CONFIG_MAPS}?watch=true&resourceVersion=1&timeoutSeconds=1"));
-    let events = watch.expect("an answer").text();
+    let events = watch.answer().text();
     let added = events.lines().filter(|line| line.contains("ADDED") && line.contains("\"c-"));
     assert_eq!(added.count(), LIMIT);
 }
@@ -116,7 +116,7 @@ fn a_quota_is_charged_before_its_object() {
     let mut client = server.client();
     quota(&mut client, "q", &json!({"configmaps": "2"}));
     let object = config_map(&mut client, "a", "").expect(201);
-    let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
+    let quota = client.get(&format!("{QUOTAS}/q")).expect_status(200);
     // Both are stored together. A transaction of etcd has one revision; other stores give the object the one after the quota's.
     let apart = u64::from(!stores::is_etcd());
     assert_eq!(resource_version(&object), resource_version(&quota) + apart);
@@ -156,7 +156,7 @@ fn usage_follows_objects_that_come_and_go() {
     let server = InProcess::start();
     let mut client = server.client();
     let hard = json!({"configmaps": LIMIT.to_string()});
-    client.post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}})).expect("an answer").expect(201);
+    client.post(QUOTAS, &json!({"metadata": {"name": "q"}, "spec": {"hard": hard}})).expect_status(201);
     let mut wait_for_usage = |expected: usize| {
         let deadline = std::time::Instant::now() + crate::common::DEADLINE;
         while used(&mut client, "q") != json!({"configmaps": expected.to_string()}) {
@@ -176,7 +176,7 @@ fn usage_follows_objects_that_come_and_go() {
                         most.fetch_max(stored.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         if round + 1 < ROUNDS {
                             stored.fetch_sub(1, Ordering::SeqCst);
-                            client.delete(&format!("{CONFIG_MAPS}/{name}")).expect("an answer").expect(200);
+                            client.delete(&format!("{CONFIG_MAPS}/{name}")).expect_status(200);
                         }
                     }
                 }
@@ -204,7 +204,7 @@ fn requests_that_store_nothing_are_not_charged() {
                    configmaps=2";
         assert_eq!(refused["message"], why);
     }
-    let quota = client.get(&format!("{QUOTAS}/q")).expect("an answer").expect(200);
+    let quota = client.get(&format!("{QUOTAS}/q")).expect_status(200);
     let managers = quota["metadata"]["managedFields"].as_array().expect("managers");
     let server = managers.iter().find(|entry| entry["manager"] == "kube-apiserver").expect("the server's fields");
     assert_eq!(server["subresource"], "status");
@@ -220,12 +220,12 @@ fn updates_are_charged_with_what_they_add() {
         let ports: Vec<Value> = ports.iter().map(|port| json!({"name": format!("p{port}"), "port": port})).collect();
         json!({"metadata": {"name": "s"}, "spec": {"type": kind, "ports": ports}})
     };
-    client.post(SERVICES, &service("ClusterIP", &[1, 2])).expect("an answer").expect(201);
+    client.post(SERVICES, &service("ClusterIP", &[1, 2])).expect_status(201);
     assert_eq!(used(&mut client, "q"), json!({"services": "1", "services.nodeports": "0"}));
     let path = format!("{SERVICES}/s");
-    client.put(&path, &service("NodePort", &[1, 2])).expect("an answer").expect(200);
+    client.put(&path, &service("NodePort", &[1, 2])).expect_status(200);
     assert_eq!(used(&mut client, "q"), json!({"services": "1", "services.nodeports": "2"}));
-    let refused = client.put(&path, &service("NodePort", &[1, 2, 3])).expect("an answer").expect(403);
+    let refused = client.put(&path, &service("NodePort", &[1, 2, 3])).expect_status(403);
     let why = "services \"s\" is forbidden: exceeded quota: q, requested: services.nodeports=1, used: \
                services.nodeports=2, limited: services.nodeports=2";
     assert_eq!(refused["message"], why);
@@ -245,7 +245,7 @@ fn custom_resources_are_counted() {
         }
     });
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    client.post(definitions, &definition).expect("an answer").expect(201);
+    client.post(definitions, &definition).expect_status(201);
     quota(&mut client, "q", &json!({"count/foos.example.com": "1"}));
     let mut create = |name: &str| {
         let foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}});
@@ -253,7 +253,7 @@ fn custom_resources_are_counted() {
         // The resource is installed a moment after its definition.
         let deadline = std::time::Instant::now() + crate::common::DEADLINE;
         loop {
-            let answer = client.post(path, &foo).expect("an answer");
+            let answer = client.post(path, &foo).answer();
             if answer.status != 404 || std::time::Instant::now() > deadline {
                 return answer;
             }

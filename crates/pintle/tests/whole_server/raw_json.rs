@@ -1,5 +1,6 @@
 //! JSON in fields of raw extensions: stored with its whitespace, across a restart, and returned compact.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, JSON, MERGE_PATCH, STRATEGIC_PATCH};
 use crate::common::process::Installation;
 
@@ -11,7 +12,7 @@ fn revision(name: &str, data: &str, labels: &str) -> String {
 
 fn patch(client: &mut Client, kind: &str, name: &str) -> Answer {
     let body = br#"{"metadata":{"annotations":{"a":"b"}}}"#;
-    client.send("PATCH", &format!("{REVISIONS}/{name}"), kind, body).expect("an answer")
+    client.send("PATCH", &format!("{REVISIONS}/{name}"), kind, body).answer()
 }
 
 #[test]
@@ -26,18 +27,18 @@ fn raw_json_is_kept_as_it_was_written() {
     ];
     for (name, data) in [("blank", blank), ("compact", compact), ("sorted", sorted)] {
         let body = revision(name, data, "");
-        assert_eq!(client.send("POST", REVISIONS, JSON, body.as_bytes()).expect("an answer").status, 201, "{body}");
+        assert_eq!(client.send("POST", REVISIONS, JSON, body.as_bytes()).answer().status, 201, "{body}");
     }
     server.kill();
     server = installation.start();
     client = server.endpoint().client();
-    let shown = client.get(&format!("{REVISIONS}/blank")).expect("an answer").text();
+    let shown = client.get(&format!("{REVISIONS}/blank")).answer().text();
     let wanted = r#""data":{"b":1.0,"a":[1E3,12345678901234567890],"c":"\u003c"},"revision":1}"#;
     assert!(shown.trim_end().ends_with(wanted), "{shown}");
 
     // The kind forbids every change of what it keeps, and the blanks are part of that.
     let same = revision("blank", blank, r#""l":"1""#);
-    let kept = client.send("PUT", &format!("{REVISIONS}/blank"), JSON, same.as_bytes()).expect("an answer");
+    let kept = client.send("PUT", &format!("{REVISIONS}/blank"), JSON, same.as_bytes()).answer();
     assert_eq!(kept.status, 200, "{}", kept.text());
     // A patch reads what answers show.
     assert_eq!(patch(&mut client, MERGE_PATCH, "blank").status, 422);

@@ -2,6 +2,7 @@
 //! the order of checks, component statuses and health checks. The expectations are kube-apiserver's recorded responses, or its
 //! source. Must never use a default store: all stores behave alike here.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, JSON};
 use crate::common::process::Installation;
 use crate::common::resource_version;
@@ -13,7 +14,7 @@ const SERVICES: &str = "/api/v1/namespaces/default/services";
 const COMPONENTS: &str = "/api/v1/componentstatuses";
 
 fn accepting(client: &mut Client, method: &str, path: &str, accept: &str) -> crate::common::http::Answer {
-    client.send(method, path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer")
+    client.send(method, path, &format!("{JSON}\r\nAccept: {accept}"), b"").answer()
 }
 
 #[test]
@@ -58,8 +59,8 @@ fn a_watch_in_the_form_of_a_list_ends_with_the_first_thing_to_show() {
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory"]);
     let mut client = process.endpoint().client();
-    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
-    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    let list = client.get(CONFIG_MAPS).expect_status(200);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect_status(201);
     let version = resource_version(&list);
     for (form, beginning, shown) in [
         (
@@ -110,8 +111,7 @@ fn classes_of_the_system_are_not_deleted_by_name() {
             [("", json!({})), ("?dryRun=All", Value::Null), ("", wrong), ("", json!({"dryRun": ["All"]}))]
         {
             let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
-            let refused =
-                client.send("DELETE", &format!("{CLASSES}/{name}{query}"), JSON, &body).expect("an answer").expect(403);
+            let refused = client.send("DELETE", &format!("{CLASSES}/{name}{query}"), JSON, &body).expect_status(403);
             let message = format!(
                 "priorityclasses.scheduling.k8s.io {name:?} is forbidden: this is a system priority class and cannot be deleted"
             );
@@ -119,13 +119,13 @@ fn classes_of_the_system_are_not_deleted_by_name() {
             assert_eq!(refused["reason"], "Forbidden");
         }
     }
-    client.delete(&format!("{CLASSES}/system-other")).expect("an answer").expect(404);
-    client.post(CLASSES, &json!({"metadata": {"name": "mine"}, "value": 1})).expect("an answer").expect(201);
-    client.delete(&format!("{CLASSES}/mine?dryRun=All")).expect("an answer").expect(200);
-    client.delete(&format!("{CLASSES}/mine")).expect("an answer").expect(200);
+    client.delete(&format!("{CLASSES}/system-other")).expect_status(404);
+    client.post(CLASSES, &json!({"metadata": {"name": "mine"}, "value": 1})).expect_status(201);
+    client.delete(&format!("{CLASSES}/mine?dryRun=All")).expect_status(200);
+    client.delete(&format!("{CLASSES}/mine")).expect_status(200);
     // Other refusals of deletions count for dry runs, too.
     for query in ["", "?dryRun=All"] {
-        client.delete(&format!("/api/v1/namespaces/kube-system{query}")).expect("an answer").expect(403);
+        client.delete(&format!("/api/v1/namespaces/kube-system{query}")).expect_status(403);
     }
 }
 
@@ -139,7 +139,7 @@ fn admission_and_allocation_come_before_a_name_that_is_taken() {
         spec["ports"] = json!([{"port": 80}]);
         json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec})
     };
-    client.post(SERVICES, &service("a", json!({"clusterIP": "10.0.0.77"}))).expect("an answer").expect(201);
+    client.post(SERVICES, &service("a", json!({"clusterIP": "10.0.0.77"}))).expect_status(201);
     let taken = (409, "services \"a\" already exists");
     let rows = [
         (json!({}), taken.0, taken.1),
@@ -158,7 +158,7 @@ fn admission_and_allocation_come_before_a_name_that_is_taken() {
     ];
     for (spec, status, message) in rows {
         for query in ["", "?dryRun=All"] {
-            let answer = client.post(&format!("{SERVICES}{query}"), &service("a", spec.clone())).expect("an answer");
+            let answer = client.post(&format!("{SERVICES}{query}"), &service("a", spec.clone())).answer();
             // A dry run allocates nothing, and so does not report used addresses.
             let is_allocated = message.contains("already allocated") && !query.is_empty();
             let (status, message) = if is_allocated { taken } else { (status, message) };
@@ -180,8 +180,7 @@ fn every_store_refuses_what_etcd_would_not_take() {
             let data = (0..keys).map(|at| (format!("{at:0240}"), json!(value))).collect::<serde_json::Map<_, _>>();
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
         };
-        let mut post =
-            |name: &str, keys, values| client.post(CONFIG_MAPS, &object(name, keys, values)).expect("an answer");
+        let mut post = |name: &str, keys, values| client.post(CONFIG_MAPS, &object(name, keys, values)).answer();
         // What owners add is given up first.
         let stored = post("a", 3_000, 500_000).expect(201);
         assert!(stored["metadata"].get("managedFields").is_none(), "{storage}");
@@ -200,7 +199,7 @@ fn every_store_refuses_what_etcd_would_not_take() {
         let mut apply = |name: &str, keys, values| {
             let path = format!("{CONFIG_MAPS}/{name}?fieldManager=team&force=true");
             let body = object(name, keys, values).to_string();
-            client.send("PATCH", &path, "application/apply-patch+yaml", body.as_bytes()).expect("an answer")
+            client.send("PATCH", &path, "application/apply-patch+yaml", body.as_bytes()).answer()
         };
         apply("e", 1_000, 200_000).expect(201);
         for name in ["d", "e", "f"] {
@@ -215,7 +214,7 @@ fn component_statuses_are_looked_for_and_selected() {
     let process = installation.start_with(&["--storage=memory"]);
     let mut client = process.endpoint().client();
     let mut names = |query: &str| -> Vec<String> {
-        let list = client.get(&format!("{COMPONENTS}{query}")).expect("an answer").expect(200);
+        let list = client.get(&format!("{COMPONENTS}{query}")).expect_status(200);
         let items = list["items"].as_array().unwrap_or_else(|| panic!("no list in {list}"));
         items.iter().map(|item| crate::common::name(item).to_owned()).collect()
     };
@@ -232,13 +231,13 @@ fn component_statuses_are_looked_for_and_selected() {
     ] {
         assert_eq!(names(query), expected, "{query}");
     }
-    let unreadable = client.get(&format!("{COMPONENTS}?labelSelector=a%20in%20b")).expect("an answer").expect(400);
+    let unreadable = client.get(&format!("{COMPONENTS}?labelSelector=a%20in%20b")).expect_status(400);
     assert_eq!(unreadable["reason"], "BadRequest");
     let condition = |object: &Value| object["conditions"][0].clone();
-    let store = client.get(&format!("{COMPONENTS}/etcd-0")).expect("an answer").expect(200);
+    let store = client.get(&format!("{COMPONENTS}/etcd-0")).expect_status(200);
     assert_eq!(condition(&store), json!({"type": "Healthy", "status": "True", "message": "ok"}));
     for (name, port) in [("controller-manager", 10257), ("scheduler", 10259)] {
-        let object = client.get(&format!("{COMPONENTS}/{name}")).expect("an answer").expect(200);
+        let object = client.get(&format!("{COMPONENTS}/{name}")).expect_status(200);
         // One may run on this machine.
         if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
             let message = format!(
@@ -294,18 +293,18 @@ fn health_is_reported_check_by_check_as_in_the_reference() {
     let alive = format!("[+]ping ok\n[+]log ok\n[+]loopback-serving-certificate ok\n[+]etcd ok\n{hooks}");
     let ready = format!("[+]ping ok\n[+]log ok\n[+]etcd-readiness ok\n[+]informer-sync ok\n{hooks}[+]shutdown ok\n");
     for (endpoint, checks) in [("healthz", &alive), ("livez", &alive), ("readyz", &ready)] {
-        let reported = client.get(&format!("/{endpoint}?verbose")).expect("an answer");
+        let reported = client.get(&format!("/{endpoint}?verbose")).answer();
         assert_eq!((reported.status, reported.text()), (200, format!("{checks}{endpoint} check passed\n")));
         for check in checks.lines().filter_map(|line| line.strip_prefix("[+]")?.strip_suffix(" ok")) {
-            client.get(&format!("/{endpoint}/{check}")).expect("an answer").expect_text("ok");
+            client.get(&format!("/{endpoint}/{check}")).answer().expect_text("ok");
         }
     }
     let path = "/livez?verbose&exclude=loopback-serving-certificate&exclude=etcd-readiness";
-    let reported = client.get(path).expect("an answer").text();
+    let reported = client.get(path).answer().text();
     let expected = alive.replace("loopback-serving-certificate ok", "loopback-serving-certificate excluded: ok");
     let unknown = "warn: some health checks cannot be excluded: no matches for \"etcd-readiness\"\n";
     assert_eq!(reported, format!("{expected}{unknown}livez check passed\n"));
     for path in ["/readyz/loopback-serving-certificate", "/readyz/etcd", "/livez/etcd-readiness", "/livez/shutdown"] {
-        assert_eq!(client.get(path).expect("an answer").status, 404, "{path}");
+        assert_eq!(client.get(path).answer().status, 404, "{path}");
     }
 }

@@ -2,6 +2,7 @@
 //! Must never pass where a flag is accepted without effect, unless the server says so.
 
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::process::{Installation, Process};
 use crate::common::{name, wait_for};
 use serde_json::{Value, json};
@@ -30,14 +31,14 @@ fn the_lifecycle_of_namespaces_can_be_left_alone() {
         let process = installation.start_with(&[&["--storage=memory", "--controllers="], flags].concat());
         let mut client = process.endpoint().client();
         let namespaces = "/api/v1/namespaces";
-        client.post(namespaces, &json!({"metadata": {"name": "going"}})).expect("an answer").expect(201);
-        client.delete(&format!("{namespaces}/going")).expect("an answer").expect(200);
+        client.post(namespaces, &json!({"metadata": {"name": "going"}})).expect_status(201);
+        client.delete(&format!("{namespaces}/going")).expect_status(200);
         let mut create = |namespace: &str| {
             let path = format!("{namespaces}/{namespace}/configmaps");
-            client.post(&path, &config_map("a")).expect("an answer").status
+            client.post(&path, &config_map("a")).answer().status
         };
         let created = [create("missing"), create("going")];
-        let deleted = client.delete(&format!("{namespaces}/default")).expect("an answer").status;
+        let deleted = client.delete(&format!("{namespaces}/default")).answer().status;
         assert_eq!([created[0], created[1], deleted], expected, "{flags:?}");
     }
 }
@@ -47,14 +48,14 @@ fn disabling_the_watch_cache_is_warned_of() {
     let installation = Installation::own();
     let flags = ["--storage=memory", "--watch-cache=false", "--lease-reuse-duration-seconds=0", "--apiserver-count=3"];
     let process = installation.start_with(&flags);
-    process.endpoint().client().get("/api/v1/pods").expect("an answer").expect(200);
+    process.endpoint().client().get("/api/v1/pods").expect_status(200);
     let said = process.errors();
     assert!(said.contains("--watch-cache=false: lists at resourceVersion=0 are limited"), "{said}");
 }
 
 /// The addresses of the `kubernetes` service's endpoints.
 fn addresses(process: &Process) -> Option<BTreeSet<String>> {
-    let list = process.endpoint().client().get(ENDPOINTS).expect("an answer").expect(200);
+    let list = process.endpoint().client().get(ENDPOINTS).expect_status(200);
     let items = list["items"].as_array().cloned().unwrap_or_default();
     let object = items.into_iter().find(|item| name(item) == "kubernetes")?;
     let addresses = object["subsets"][0]["addresses"].as_array().cloned().unwrap_or_default();
@@ -74,9 +75,9 @@ fn endpoints_are_reconciled_as_configured() {
         assert_eq!(addresses(&process), expected, "{kind}");
         // The service is kept whatever is said of its endpoints.
         let service = "/api/v1/namespaces/default/services/kubernetes";
-        process.endpoint().client().get(service).expect("an answer").expect(200);
+        process.endpoint().client().get(service).expect_status(200);
         let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
-        let list = process.endpoint().client().get(slices).expect("an answer").expect(200);
+        let list = process.endpoint().client().get(slices).expect_status(200);
         assert_eq!(list["items"].as_array().map(Vec::len), Some(usize::from(expected.is_some())), "{kind}");
     }
 }
@@ -123,7 +124,7 @@ fn policies_of_a_file_allow() {
         let mut client = client.with_header("Impersonate-Group", group);
         let body = config_map("a").to_string();
         let body = if method == "POST" { body.as_bytes() } else { b"" };
-        client.send(method, path, "application/json", body).expect("an answer")
+        client.send(method, path, "application/json", body).answer()
     };
     let config_maps = "/api/v1/namespaces/default/configmaps";
     for (user, group, method, path, expected) in [
@@ -146,7 +147,7 @@ fn policies_of_a_file_allow() {
     let reviews = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     // Who reviews rules writes, which a reader may only by a role that everybody has.
     let rules = client.with_header("Impersonate-Group", "system:authenticated").post(reviews, &review);
-    let rules = rules.expect("an answer").expect(201);
+    let rules = rules.expect_status(201);
     let rules = rules["status"]["resourceRules"].as_array().expect("rules");
     let expected = json!({"verbs": ["get", "list", "watch"], "apiGroups": ["*"], "resources": ["*"]});
     assert_eq!(rules.last(), Some(&expected), "what is asked last comes last");
@@ -163,10 +164,10 @@ fn labels_of_metrics_show_what_is_allowed() {
         let process = installation.start_with(&["--storage=memory", "--controllers=", &flag]);
         let mut client = process.endpoint().client();
         let config_maps = "/api/v1/namespaces/default/configmaps";
-        client.post(config_maps, &config_map("a")).expect("an answer").expect(201);
-        client.get(&format!("{config_maps}/a")).expect("an answer").expect(200);
-        client.delete(&format!("{config_maps}/a")).expect("an answer").expect(200);
-        let metrics = client.get("/metrics").expect("an answer").text();
+        client.post(config_maps, &config_map("a")).expect_status(201);
+        client.get(&format!("{config_maps}/a")).expect_status(200);
+        client.delete(&format!("{config_maps}/a")).expect_status(200);
+        let metrics = client.get("/metrics").answer().text();
         let of = |metric: &str, verb: &str| {
             let verb = format!("verb=\"{verb}\"");
             let is_it = |line: &&str| {

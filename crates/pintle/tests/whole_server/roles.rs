@@ -1,6 +1,7 @@
 //! Changes of roles and bindings: they take effect in their own scope only. And permissions that a write needs besides
 //! its own verb.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client, Endpoint, MERGE_PATCH};
 use crate::common::process::{Installation, NOBODY_TOKEN};
 use crate::common::wait_for;
@@ -15,7 +16,7 @@ impl Reviews {
         let attributes = json!({"namespace": namespace, "verb": "get", "resource": plural});
         let review = json!({"spec": {"user": "somebody", "resourceAttributes": attributes}});
         let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-        let answer = self.0.post(path, &review).expect("an answer").expect(201);
+        let answer = self.0.post(path, &review).expect_status(201);
         answer["status"]["allowed"].as_bool().expect("a verdict")
     }
 
@@ -29,11 +30,11 @@ impl Reviews {
     }
 
     fn create(&mut self, scope: &str, plural: &str, object: Value) {
-        self.0.post(&format!("{RBAC}{scope}/{plural}"), &object).expect("an answer").expect(201);
+        self.0.post(&format!("{RBAC}{scope}/{plural}"), &object).expect_status(201);
     }
 
     fn delete(&mut self, path: &str) {
-        self.0.delete(&format!("{RBAC}{path}")).expect("an answer").expect(200);
+        self.0.delete(&format!("{RBAC}{path}")).expect_status(200);
     }
 }
 
@@ -53,7 +54,7 @@ fn changed_roles_take_effect_in_their_scope() {
     let process = installation.start();
     let mut reviews = Reviews(process.endpoint().client());
     let other = json!({"metadata": {"name": "other"}});
-    reviews.0.post("/api/v1/namespaces", &other).expect("an answer").expect(201);
+    reviews.0.post("/api/v1/namespaces", &other).expect_status(201);
     assert_eq!(reviews.verdicts("pods"), [false; 3]);
     for (namespace, resource) in [("default", "pods"), ("other", "services")] {
         let scope = format!("/namespaces/{namespace}");
@@ -69,7 +70,7 @@ fn changed_roles_take_effect_in_their_scope() {
     reviews.create("", "clusterrolebindings", binding("reads", "ClusterRole"));
     reviews.until("nodes", [true; 3]);
     let wider = role("reader", &["pods", "secrets"]);
-    reviews.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect("an answer").expect(200);
+    reviews.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect_status(200);
     reviews.until("secrets", [true, false, false]);
     reviews.delete("/clusterrolebindings/reads");
     reviews.until("nodes", [false, true, false]);
@@ -90,7 +91,7 @@ fn device_status_of_claims_needs_the_right_to_bind() {
     let claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
     let requests = json!([{"name": "r", "exactly": {"deviceClassName": "c"}}]);
     let claim = json!({"metadata": {"name": "a"}, "spec": {"devices": {"requests": requests}}});
-    admin.post(claims, &claim).expect("an answer").expect(201);
+    admin.post(claims, &claim).expect_status(201);
     let mut grant = |subresource: &str| {
         let rule = json!({"apiGroups": ["resource.k8s.io"], "resources": [format!("resourceclaims/{subresource}")], "verbs": ["patch"]});
         grant(&mut admin, subresource, rule);
@@ -98,7 +99,7 @@ fn device_status_of_claims_needs_the_right_to_bind() {
     let mut give = || -> Answer {
         let result = json!({"request": "r", "driver": "d.example.com", "pool": "p", "device": "d"});
         let body = json!({"status": {"allocation": {"devices": {"results": [result]}}}}).to_string();
-        nobody.send("PATCH", &format!("{claims}/a/status"), MERGE_PATCH, body.as_bytes()).expect("an answer")
+        nobody.send("PATCH", &format!("{claims}/a/status"), MERGE_PATCH, body.as_bytes()).answer()
     };
     grant("status");
     let refused = wait_for("the right to write", || Some(give()).filter(|answer| answer.status != 403)).expect(422);
@@ -118,7 +119,7 @@ fn grant(admin: &mut Client, name: &str, rule: Value) {
     let of = json!({"kind": "ClusterRole", "name": name, "apiGroup": "rbac.authorization.k8s.io"});
     let binding = json!({"metadata": {"name": name}, "subjects": [subject], "roleRef": of});
     for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
-        admin.post(&format!("{RBAC}/{plural}"), &object).expect("an answer").expect(201);
+        admin.post(&format!("{RBAC}/{plural}"), &object).expect_status(201);
     }
 }
 
@@ -171,28 +172,25 @@ fn parameters_of_policies_need_the_right_to_read_them() {
         let path = format!("{POLICIES}/{version}/{plural}");
         let name = format!("maps-{version}");
         let mut create = || {
-            let allowed = nobody.post(&path, &policy(plural, version, &name, "ConfigMap")).expect("an answer");
+            let allowed = nobody.post(&path, &policy(plural, version, &name, "ConfigMap")).answer();
             Some(allowed).filter(|answer| answer.status != 403 && answer.status != 422)
         };
         let mut created = wait_for("the rights", &mut create).expect(201);
         let secrets = policy(plural, version, "secrets", "Secret");
-        refused(nobody.post(&path, &secrets).expect("an answer"), "spec.paramKind", must);
+        refused(nobody.post(&path, &secrets).answer(), "spec.paramKind", must);
         created["spec"]["paramKind"]["kind"] = json!("Secret");
-        refused(nobody.put(&format!("{path}/{name}"), &created).expect("an answer"), "spec.paramKind", must);
+        refused(nobody.put(&format!("{path}/{name}"), &created).answer(), "spec.paramKind", must);
         let change = json!({"spec": {"paramKind": {"kind": "Secret"}}}).to_string();
         let patched = nobody.send("PATCH", &format!("{path}/{name}"), MERGE_PATCH, change.as_bytes());
-        refused(patched.expect("an answer"), "spec.paramKind", must);
+        refused(patched.answer(), "spec.paramKind", must);
         let applied = format!("{path}/secrets?fieldManager=test");
         let applied = nobody.send("PATCH", &applied, APPLY, secrets.to_string().as_bytes());
-        refused(applied.expect("an answer"), "spec.paramKind", must);
+        refused(applied.answer(), "spec.paramKind", must);
         // What stays as it was needs no right.
-        admin
-            .post(&path, &policy(plural, version, &format!("secrets-{version}"), "Secret"))
-            .expect("an answer")
-            .expect(201);
+        admin.post(&path, &policy(plural, version, &format!("secrets-{version}"), "Secret")).expect_status(201);
         let labels = json!({"metadata": {"labels": {"a": "b"}}}).to_string();
         let labelled = nobody.send("PATCH", &format!("{path}/secrets-{version}"), MERGE_PATCH, labels.as_bytes());
-        labelled.expect("an answer").expect(200);
+        labelled.expect_status(200);
     }
     let bindings = [
         ("validatingadmissionpolicybindings", "v1", "ValidatingAdmissionPolicyBinding"),
@@ -211,7 +209,7 @@ fn parameters_of_policies_need_the_right_to_read_them() {
         };
         let path = format!("{POLICIES}/{version}/{plural}");
         let named = json!({"name": "a", "namespace": "default"});
-        let mut post = |binding: Value| nobody.post(&path, &binding).expect("an answer");
+        let mut post = |binding: Value| nobody.post(&path, &binding).answer();
         let no = "does not have \"get\" permission on the object referenced by paramRef";
         refused(post(binding("secrets", "secrets-v1", named.clone())), "spec.paramRef", no);
         let no = "does not have \"list\" permission on the object referenced by paramRef";
@@ -221,8 +219,8 @@ fn parameters_of_policies_need_the_right_to_read_them() {
         let other = json!({"spec": {"policyName": "secrets-v1"}}).to_string();
         let patched = nobody.send("PATCH", &format!("{path}/{name}"), MERGE_PATCH, other.as_bytes());
         let no = "does not have \"get\" permission on the object referenced by paramRef";
-        refused(patched.expect("an answer"), "spec.paramRef", no);
-        admin.post(&path, &binding(&format!("secrets-{version}"), "secrets-v1", named)).expect("an answer").expect(201);
+        refused(patched.answer(), "spec.paramRef", no);
+        admin.post(&path, &binding(&format!("secrets-{version}"), "secrets-v1", named)).expect_status(201);
     }
 }
 
@@ -244,7 +242,7 @@ fn answers_to_requests_of_pods_need_the_right_to_sign() {
     let spec = json!({"signerName": "example.com/signer", "podName": "p", "podUID": "1", "serviceAccountName": "s",
         "serviceAccountUID": "2", "nodeName": "n", "nodeUID": "3", "maxExpirationSeconds": 86400,
         "stubPKCS10Request": REQUEST});
-    admin.post(requests, &json!({"metadata": {"name": "r"}, "spec": spec})).expect("an answer").expect(201);
+    admin.post(requests, &json!({"metadata": {"name": "r"}, "spec": spec})).expect_status(201);
     let rule = json!({"apiGroups": ["certificates.k8s.io"], "resources": ["podcertificaterequests/status"], "verbs": ["patch"]});
     grant(&mut admin, "status", rule);
     let signers = |name: &str| json!({"apiGroups": ["certificates.k8s.io"], "resources": ["signers"], "resourceNames": [name], "verbs": ["sign"]});
@@ -254,7 +252,7 @@ fn answers_to_requests_of_pods_need_the_right_to_sign() {
         let body =
             json!({"status": {"certificateChain": (kind == "Issued").then_some("chain"), "conditions": [condition]}});
         let path = format!("{requests}/r/status");
-        nobody.send("PATCH", &path, MERGE_PATCH, body.to_string().as_bytes()).expect("an answer")
+        nobody.send("PATCH", &path, MERGE_PATCH, body.to_string().as_bytes()).answer()
     };
     let expected = "PodCertificateRequest.certificates.k8s.io \"r\" is invalid: spec.signerName: Forbidden: User \"nobody\" is \
                     not permitted to \"sign\" for signer \"example.com/signer\"";
@@ -282,8 +280,7 @@ fn a_role_with_thousands_of_millions_of_parts_is_refused() {
     let role = json!({"metadata": {"name": "large"}, "rules": [rule]});
     let roles = format!("{RBAC}/namespaces/default/roles");
     let is_known = |answer: &Answer| !answer.text().contains("cannot create resource");
-    let refused =
-        wait_for("the right to create roles", || Some(nobody.post(&roles, &role).expect("an answer")).filter(is_known));
+    let refused = wait_for("the right to create roles", || Some(nobody.post(&roles, &role).answer()).filter(is_known));
     let message = refused.expect(403)["message"].as_str().expect("a message").to_owned();
     let head = "roles.rbac.authorization.k8s.io \"large\" is forbidden: user \"nobody\" (groups=[\"system:authenticated\"]) is \
                 attempting to grant RBAC permissions not currently held:\n{APIGroups:[\"g0\"], Resources:[\"r0\"], \
@@ -296,11 +293,11 @@ fn a_role_with_thousands_of_millions_of_parts_is_refused() {
     );
     assert!(message.len() < 1 << 20, "{}", message.len());
     // A binding to such a role is compared in the same way.
-    admin.post(&roles, &role).expect("an answer").expect(201);
+    admin.post(&roles, &role).expect_status(201);
     let of = json!({"kind": "Role", "name": "large", "apiGroup": "rbac.authorization.k8s.io"});
     let binding = json!({"metadata": {"name": "large"}, "subjects": [], "roleRef": of});
     let bindings = format!("{RBAC}/namespaces/default/rolebindings");
-    let refused = nobody.post(&bindings, &binding).expect("an answer").expect(403);
+    let refused = nobody.post(&bindings, &binding).expect_status(403);
     assert!(
         refused["message"].as_str().is_some_and(|message| message.ends_with("(and more)")),
         "{}",
@@ -315,7 +312,7 @@ fn split_roles_keep_changes_of_an_administrator() {
     let mut admin = process.endpoint().client();
     let patch = |client: &mut Client, path: &str, patch: Value| {
         let answer = client.send("PATCH", &format!("{RBAC}{path}"), MERGE_PATCH, patch.to_string().as_bytes());
-        answer.expect("an answer").expect(200);
+        answer.expect_status(200);
     };
     let user = json!({"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"});
     let autoupdate = "rbac.authorization.kubernetes.io/autoupdate";
@@ -333,12 +330,12 @@ fn split_roles_keep_changes_of_an_administrator() {
         "/clusterroles/system:aggregate-to-edit",
     ];
     for path in gone {
-        admin.delete(&format!("{RBAC}{path}")).expect("an answer").expect(200);
+        admin.delete(&format!("{RBAC}{path}")).expect_status(200);
     }
     drop(process);
     let process = installation.start();
     let mut admin = process.endpoint().client();
-    let [binding, view, edit] = gone.map(|path| admin.get(&format!("{RBAC}{path}")).expect("an answer").expect(200));
+    let [binding, view, edit] = gone.map(|path| admin.get(&format!("{RBAC}{path}")).expect_status(200));
     assert_eq!(binding["subjects"], json!([user]), "administrators keep it to themselves");
     assert_eq!(binding["roleRef"]["name"], "system:public-info-viewer");
     assert_eq!(binding["metadata"]["labels"], json!({"kubernetes.io/bootstrapping": "rbac-defaults", "left": "here"}));

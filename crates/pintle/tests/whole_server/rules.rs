@@ -2,6 +2,7 @@
 //! Guarantees exit codes and output, counters and log, and that rules are published on request.
 
 use crate::common::Scratch;
+use crate::common::http::Answered;
 use crate::common::process::{Installation, pintle};
 use rcgen::{CertificateParams, KeyPair};
 use serde_json::{Value, json};
@@ -195,9 +196,9 @@ fn mismatches_of_tags_and_functions_are_logged_and_counted() {
     let process = installation.start();
     let mut client = process.endpoint().client();
     let all = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-    let mut request = client.post(all, &signing_request()).expect("an answer").expect(201);
+    let mut request = client.post(all, &signing_request()).expect_status(201);
     let count = |client: &mut crate::common::http::Client, what: &str| -> Vec<String> {
-        let text = client.get("/metrics").expect("an answer").text();
+        let text = client.get("/metrics").answer().text();
         ["", "apiserver_validation_"]
             .map(|prefix| {
                 let name = format!("{prefix}declarative_validation_{what}_total ");
@@ -210,13 +211,13 @@ fn mismatches_of_tags_and_functions_are_logged_and_counted() {
 
     // Both find the same: the function answers, the tag is silent.
     request["status"] = json!({"conditions": [condition("Approved"), condition("Denied")]});
-    let refused = client.put(&approval, &request).expect("an answer").expect(422);
+    let refused = client.put(&approval, &request).expect_status(422);
     assert_eq!(refused["details"]["causes"].as_array().expect("causes").len(), 1, "{refused}");
     assert_eq!([count(&mut client, "mismatch"), count(&mut client, "panic")], [["0"; 2], ["0"; 2]]);
 
     // The function tells it once for each condition too many, the tag once for the list.
     request["status"] = json!({"conditions": [condition("Approved"), condition("Denied"), condition("Approved")]});
-    let refused = client.put(&approval, &request).expect("an answer").expect(422);
+    let refused = client.put(&approval, &request).expect_status(422);
     let causes = refused["details"]["causes"].as_array().expect("causes");
     assert!(causes.iter().all(|cause| !cause.to_string().contains("must specify at most one of")), "{refused}");
     let counts = count(&mut client, "mismatch");
@@ -239,7 +240,7 @@ fn mismatches_of_tags_and_functions_are_logged_and_counted() {
 fn rules_are_published_to_those_who_ask() {
     let server = crate::common::in_process::InProcess::start();
     let mut client = server.client();
-    let mut get = |path: &str| client.get(path).expect("an answer").expect(200);
+    let mut get = |path: &str| client.get(path).expect_status(200);
     let index = get("/openapi/v3?rules=true");
     let path = index["paths"]["api/v1"]["serverRelativeURL"].as_str().expect("an address").to_owned();
     assert!(path.ends_with("&rules=true"), "{path}");

@@ -2,6 +2,7 @@
 //! Guarantees that the shards of a collection together have each object once, in lists, pages, watches and deletions.
 //! Must never depend on the hash of an object: rows hold for any.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::name;
 use crate::common::process::{Installation, Process};
@@ -24,14 +25,14 @@ fn server(flags: &[&str]) -> (Process, Installation) {
     let installation = Installation::own();
     let process = installation.start_with(&[&["--storage=memory", "--controllers="], flags].concat());
     let mut client = process.endpoint().client();
-    client.post("/api/v1/namespaces", &json!({"metadata": {"name": "shards"}})).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces", &json!({"metadata": {"name": "shards"}})).expect_status(201);
     (process, installation)
 }
 
 fn create(client: &mut Client, from: usize) {
     for at in from..from + COUNT {
         let object = json!({"metadata": {"name": format!("c{at:03}")}});
-        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &object).expect_status(201);
     }
 }
 
@@ -44,19 +45,19 @@ fn each_object_is_in_one_shard() {
     let (process, _installation) = server(&["--feature-gates=ShardedListAndWatch=true"]);
     let mut client = process.endpoint().client();
     create(&mut client, 0);
-    let all = names(&client.get(CONFIG_MAPS).expect("an answer").expect(200));
+    let all = names(&client.get(CONFIG_MAPS).expect_status(200));
     assert_eq!(all.len(), COUNT);
-    let whole = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let whole = client.get(CONFIG_MAPS).expect_status(200);
     assert_eq!(whole["metadata"].get("shardInfo"), None);
     let shards = halves().map(|(selector, escaped)| {
         let path = format!("{CONFIG_MAPS}?shardSelector={escaped}");
-        let list = client.get(&path).expect("an answer").expect(200);
+        let list = client.get(&path).expect_status(200);
         assert_eq!(list["metadata"]["shardInfo"], json!({"selector": selector}));
         // Pages have the same objects, and `remainingItemCount` counts the collection.
         let (mut paged, mut token) = (BTreeSet::new(), String::new());
         loop {
             let page = format!("{path}&limit=3{token}");
-            let page = client.get(&page).expect("an answer").expect(200);
+            let page = client.get(&page).expect_status(200);
             paged.extend(names(&page));
             match page["metadata"]["continue"].as_str() {
                 Some(next) => token = format!("&continue={next}"),
@@ -67,7 +68,7 @@ fn each_object_is_in_one_shard() {
         assert_eq!(paged, names(&list));
         let mut tables =
             process.endpoint().client().with_header("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
-        let table = tables.get(&path).expect("an answer").expect(200);
+        let table = tables.get(&path).expect_status(200);
         assert_eq!(table["metadata"].get("shardInfo"), None);
         assert_eq!(table["rows"].as_array().map(Vec::len), Some(paged.len()));
         paged
@@ -77,14 +78,14 @@ fn each_object_is_in_one_shard() {
     // All objects of a namespace are in the same shard of namespaces.
     let [first, second] = halves().map(|(_, escaped)| escaped.replace("uid", "namespace"));
     let of = |client: &mut Client, escaped: &str| {
-        names(&client.get(&format!("{CONFIG_MAPS}?shardSelector={escaped}")).expect("an answer").expect(200)).len()
+        names(&client.get(&format!("{CONFIG_MAPS}?shardSelector={escaped}")).expect_status(200)).len()
     };
     let mut counts = [of(&mut client, &first), of(&mut client, &second)];
     counts.sort_unstable();
     assert_eq!(counts, [0, COUNT]);
     let [(_, first), _] = halves();
-    client.delete(&format!("{CONFIG_MAPS}?shardSelector={first}")).expect("an answer").expect(200);
-    assert_eq!(names(&client.get(CONFIG_MAPS).expect("an answer").expect(200)), shards[1]);
+    client.delete(&format!("{CONFIG_MAPS}?shardSelector={first}")).expect_status(200);
+    assert_eq!(names(&client.get(CONFIG_MAPS).expect_status(200)), shards[1]);
 }
 
 #[test]
@@ -95,14 +96,14 @@ fn a_watch_shows_its_shard() {
     let [(_, first), _] = halves();
     let path = format!("{CONFIG_MAPS}?shardSelector={first}");
     let mut watch = process.endpoint().client().watch(&format!("{path}&watch=true")).expect("a watch");
-    let listed = names(&client.get(&path).expect("an answer").expect(200));
+    let listed = names(&client.get(&path).expect_status(200));
     let began: BTreeSet<String> = listed.iter().map(|_| name(&watch.event().1).to_owned()).collect();
     assert_eq!(began, listed);
     create(&mut client, COUNT);
-    let added: BTreeSet<String> = &names(&client.get(&path).expect("an answer").expect(200)) - &listed;
+    let added: BTreeSet<String> = &names(&client.get(&path).expect_status(200)) - &listed;
     let seen: BTreeSet<String> = added.iter().map(|_| name(&watch.event().1).to_owned()).collect();
     assert_eq!(seen, added);
-    let metrics = client.get("/metrics").expect("an answer").text();
+    let metrics = client.get("/metrics").answer().text();
     let series = "apiserver_watch_shards_total{group=\"\",resource=\"configmaps\"} 1";
     assert!(metrics.contains(series), "{series}");
     assert!(
@@ -119,13 +120,13 @@ fn selectors_are_refused_or_without_the_gate_ignored() {
         let mut client = process.endpoint().client();
         create(&mut client, 0);
         let path = format!("{CONFIG_MAPS}?shardSelector=other%281%29");
-        let answer = client.get(&path).expect("an answer");
+        let answer = client.get(&path).answer();
         if is_refused {
             assert_eq!(answer.expect(500)["message"], message);
-            assert_eq!(client.get(&format!("{path}&watch=true")).expect("an answer").expect(500)["message"], message);
+            assert_eq!(client.get(&format!("{path}&watch=true")).expect_status(500)["message"], message);
             for deep in ["a.".repeat(30_000), "%28".repeat(20_000), "a%3Fa:".repeat(10_000)] {
                 let path = format!("{CONFIG_MAPS}?shardSelector=shardRange%28{deep}a,%27%27,%27%27%29");
-                client.get(&path).expect("an answer").expect(500);
+                client.get(&path).expect_status(500);
             }
         } else {
             assert_eq!(names(&answer.expect(200)).len(), COUNT);

@@ -3,6 +3,7 @@
 //! reads.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::raw::Http2;
 use crate::common::wait_for;
 use pintle_storage::{
@@ -95,7 +96,7 @@ fn reads_that_wait_for_others_hold_no_slot() {
         wait_for("the read to wait", || (others.waiting.load(Ordering::Acquire) == number).then_some(()));
     }
     // What may be answered from what is known is.
-    fixture.client().get(&format!("{CONFIG_MAPS}?resourceVersion=0")).expect("an answer").expect(200);
+    fixture.client().get(&format!("{CONFIG_MAPS}?resourceVersion=0")).expect_status(200);
     let (mut last, id) = reads.pop().expect("three");
     drop(reads);
     wait_for("the others to go", || (others.waiting.load(Ordering::Acquire) == 1).then_some(()));

@@ -4,6 +4,7 @@
 //! outside: its answer, its stream's end, or the server's own metrics.
 //! Must never let time decide: what ends is waited for, and others are asked while it lasts.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use crate::common::raw::{Http2, Stream, Tls, connect, head};
@@ -49,7 +50,7 @@ impl Small {
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "people"}],
         });
         let path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-        endpoint.client().post(path, &binding).expect("an answer").expect(201);
+        endpoint.client().post(path, &binding).expect_status(201);
         let small = Small { process, endpoint, _installation: installation };
         wait_for("the binding to count", || (small.read(OTHER) == 200).then_some(()));
         small
@@ -61,12 +62,12 @@ impl Small {
 
     /// The status code of a user's list.
     fn read(&self, token: &str) -> u16 {
-        self.client(token).get(CONFIG_MAPS).expect("an answer").status
+        self.client(token).get(CONFIG_MAPS).answer().status
     }
 
     /// The status code of a user's create.
     fn write(&self, token: &str, name: &str) -> u16 {
-        self.client(token).post(CONFIG_MAPS, &json!({"metadata": {"name": name}})).expect("an answer").status
+        self.client(token).post(CONFIG_MAPS, &json!({"metadata": {"name": name}})).answer().status
     }
 
     fn http2(&self, token: &str, window: u32) -> Http2 {
@@ -75,7 +76,7 @@ impl Small {
 
     /// How many requests hold a slot.
     fn in_flight(&self, kind: &str) -> u64 {
-        let metrics = self.endpoint.client().get("/metrics").expect("an answer").text();
+        let metrics = self.endpoint.client().get("/metrics").answer().text();
         let name = format!("apiserver_current_inflight_requests{{request_kind=\"{kind}\"}} ");
         let value = metrics.lines().find_map(|line| line.strip_prefix(name.as_str()));
         value.and_then(|value| value.parse().ok()).expect("a figure")
@@ -89,7 +90,7 @@ impl Small {
 
     /// How many requests wait for seats.
     fn waiting(&self) -> u64 {
-        let metrics = self.endpoint.client().get("/metrics").expect("an answer").text();
+        let metrics = self.endpoint.client().get("/metrics").answer().text();
         let lines = metrics.lines().filter_map(|line| line.strip_prefix("apiserver_current_inqueue_requests{"));
         lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
     }
@@ -242,7 +243,7 @@ fn an_answer_that_is_not_read_ends_with_its_connection() {
     let mut writer = server.endpoint.client();
     for n in 0..20 {
         let object = json!({"metadata": {"name": format!("large-{n}")}, "data": {"a": noise(900_000)}});
-        writer.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+        writer.post(CONFIG_MAPS, &object).expect_status(201);
     }
     for encoding in ["identity", "gzip"] {
         let mut streams: Vec<Tls> = (0..5).map(|_| connect(&server.endpoint, "http/1.1")).collect();
@@ -268,7 +269,7 @@ fn an_answer_that_is_not_read_ends_with_its_connection() {
 fn a_flood_of_one_user_keeps_nobody_from_being_served() {
     let server = Small::start(&[]);
     let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}});
-    server.client(OTHER).post(LEASES, &lease).expect("an answer").expect(201);
+    server.client(OTHER).post(LEASES, &lease).expect_status(201);
     // Writes from many connections: more than have seats, and more than may wait.
     let is_over = Arc::new(AtomicBool::new(false));
     let flood: Vec<_> = (0..12)
@@ -286,11 +287,11 @@ fn a_flood_of_one_user_keeps_nobody_from_being_served() {
         (reads, writes) = (reads + 1, writes + 1);
         // Those of other levels do not.
         let mut client = server.client(NODE);
-        let mut lease = client.get(&format!("{LEASES}/l")).expect("an answer").expect(200);
+        let mut lease = client.get(&format!("{LEASES}/l")).expect_status(200);
         lease["spec"]["holderIdentity"] = json!(format!("{round}"));
-        client.put(&format!("{LEASES}/l"), &lease).expect("an answer").expect(200);
+        client.put(&format!("{LEASES}/l"), &lease).expect_status(200);
         assert_eq!((server.read(ADMIN_TOKEN), server.write(ADMIN_TOKEN, &format!("a{round}"))), (200, 201));
-        server.client(OTHER).get("/livez").expect("an answer").expect_text("ok");
+        server.client(OTHER).get("/livez").answer().expect_text("ok");
     }
     is_over.store(true, Ordering::Relaxed);
     let mut counts = [0; 2];
@@ -300,7 +301,7 @@ fn a_flood_of_one_user_keeps_nobody_from_being_served() {
     }
     assert!(counts[0] > 0, "the flood is served, too: {counts:?} beside {reads} reads and {writes} writes");
     let dump = "/debug/api_priority_and_fairness/dump_priority_levels";
-    let levels = server.endpoint.client().get(dump).expect("an answer").text();
+    let levels = server.endpoint.client().get(dump).answer().text();
     let row = levels.lines().find(|row| row.starts_with("global-default,")).expect("the level");
     let cells: Vec<_> = row.split(',').map(str::trim).collect();
     assert_eq!(cells[4..6], ["0", "0"], "nothing is left: {levels}");

@@ -2,6 +2,7 @@
 //! Guarantees that an operator gets clean ends and clear refusals. Must never use the default port: another server may
 //! use it.
 
+use crate::common::http::Answered;
 use crate::common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, free_port, pintle, start};
 use crate::common::{Scratch, name, resource_version, wait_for};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ fn a_signal_stops_gracefully_and_keeps_writes() {
     for signal in ["TERM", "INT"] {
         let mut process = installation.start();
         let mut client = process.endpoint().client();
-        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        let list = client.get(CONFIG_MAPS).expect_status(200);
         let names: Vec<_> = list["items"].as_array().expect("items").iter().map(name).collect();
         assert_eq!(names, written, "before {signal}");
 
@@ -26,7 +27,7 @@ fn a_signal_stops_gracefully_and_keeps_writes() {
         let watch = watch.as_mut().expect("a watch");
         let new = format!("before-{}", signal.to_lowercase());
         let object = json!({"metadata": {"name": new}});
-        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &object).expect_status(201);
         assert_eq!(watch.event().0, "ADDED", "the watch is open");
 
         process.signal(signal);
@@ -43,15 +44,15 @@ fn a_second_signal_ends_it_at_once() {
     let installation = Installation::own();
     let mut process = installation.start_with(&["--shutdown-delay-duration", "1h"]);
     let mut client = process.endpoint().client();
-    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect_status(201);
     process.signal("TERM");
     wait_for("the first to be noticed", || (client.get("/readyz").ok()?.status == 500).then_some(()));
-    client.get("/livez").expect("an answer").expect_text("ok");
+    client.get("/livez").answer().expect_text("ok");
     process.signal("INT");
     let status = wait_for("the end", || process.exit_status());
     assert_eq!(status.code(), Some(1), "{}", process.errors());
     let process = installation.start();
-    process.endpoint().client().get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+    process.endpoint().client().get(&format!("{CONFIG_MAPS}/a")).expect_status(200);
 }
 
 #[test]
@@ -70,7 +71,7 @@ fn the_limit_of_open_files_is_raised() {
     let process = start(command, &installation.path("certs"));
     let mut clients: Vec<_> = (0..200).map(|_| process.endpoint().client()).collect();
     for client in &mut clients {
-        client.get("/readyz").expect("an answer").expect_text("ok");
+        client.get("/readyz").answer().expect_text("ok");
     }
 }
 
@@ -83,7 +84,7 @@ fn a_server_may_move_to_an_address_of_another_family() {
     {
         let process = installation.start_with(&["--advertise-address", address, "--service-cluster-ip-range", ranges]);
         let path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
-        let slice = process.endpoint().client().get(path).expect("an answer").expect(200);
+        let slice = process.endpoint().client().get(path).expect_status(200);
         assert_eq!((&slice["addressType"], &slice["endpoints"][0]["addresses"]), (&json!(family), &json!([address])));
     }
 }
@@ -93,8 +94,8 @@ fn an_address_of_this_machine_alone_is_no_endpoint() {
     let installation = Installation::own();
     let process = installation.start_with(&["--advertise-address", "127.0.0.1"]);
     let mut client = process.endpoint().client();
-    client.get("/api/v1/namespaces/default/services/kubernetes").expect("an answer").expect(200);
-    client.get("/api/v1/namespaces/default/endpoints/kubernetes").expect("an answer").expect(404);
+    client.get("/api/v1/namespaces/default/services/kubernetes").expect_status(200);
+    client.get("/api/v1/namespaces/default/endpoints/kubernetes").expect_status(404);
 }
 
 #[test]
@@ -104,22 +105,22 @@ fn addresses_are_repaired_when_it_starts() {
         let process = installation.start();
         let client = &mut process.endpoint().client();
         let service = json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}});
-        let service = client.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
+        let service = client.post("/api/v1/namespaces/default/services", &service).expect_status(201);
         let ip = service["spec"]["clusterIP"].as_str().expect("an address").to_owned();
-        client.delete(&format!("{ADDRESSES}/{ip}")).expect("an answer").expect(200);
+        client.delete(&format!("{ADDRESSES}/{ip}")).expect_status(200);
         ip
     };
     let process = installation.start();
     let client = &mut process.endpoint().client();
     let events = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=reason=ClusterIPNotAllocated";
     let reported = wait_for("an event", || {
-        let mut list = client.get(events).expect("an answer").expect(200);
+        let mut list = client.get(events).expect_status(200);
         Some(list["items"].get_mut(0)?.take())
     });
     assert_eq!(reported["note"], format!("Cluster IP [IPv4]: {ip} is not allocated; repairing"));
     let regarding = &reported["regarding"];
     assert_eq!([&regarding["kind"], &regarding["name"], &regarding["apiVersion"]], ["Service", "a", "v1"]);
-    let address = client.get(&format!("{ADDRESSES}/{ip}")).expect("an answer").expect(200);
+    let address = client.get(&format!("{ADDRESSES}/{ip}")).expect_status(200);
     assert_eq!(address["spec"]["parentRef"]["name"], "a");
 }
 
@@ -130,13 +131,13 @@ fn node_ports_out_of_range_are_warned_of_at_the_start() {
         let process = installation.start();
         let service = json!({"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_007}]}});
         let client = &mut process.endpoint().client();
-        client.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/services", &service).expect_status(201);
     }
     let process = installation.start_with(&["--service-node-port-range", "31000-31999"]);
     let client = &mut process.endpoint().client();
     let events = "/api/v1/namespaces/default/events?fieldSelector=reason=PortOutOfRange";
     let reported = wait_for("an event", || {
-        let mut list = client.get(events).expect("an answer").expect(200);
+        let mut list = client.get(events).expect_status(200);
         Some(list["items"].get_mut(0)?.take())
     });
     let note = "Port 30007 is not within the port range 31000-31999; please recreate service";
@@ -165,7 +166,7 @@ fn flags_of_cors_and_hsts() {
         (process.endpoint(), "https://a.example.org", "GET", 200, false),
     ];
     for (endpoint, origin, method, code, is_allowed) in rows {
-        let answer = endpoint.client().of_page(origin).send(method, CONFIG_MAPS, "", b"").expect("an answer");
+        let answer = endpoint.client().of_page(origin).send(method, CONFIG_MAPS, "", b"").answer();
         let allowed = if is_allowed { [origin, "Date", "true"] } else { [""; 3] };
         let reported = ["origin", "credentials"].map(|what| answer.header(&format!("access-control-allow-{what}")));
         assert_eq!(answer.status, code, "{method} {origin}");
@@ -177,7 +178,7 @@ fn flags_of_cors_and_hsts() {
         assert_eq!(answer.header("strict-transport-security"), "max-age=60; includeSubDomains");
         assert_eq!(answer.header("cache-control"), "no-cache, private");
     }
-    let versions = process.endpoint().client().get("/api").expect("an answer").expect(200);
+    let versions = process.endpoint().client().get("/api").expect_status(200);
     let address = format!("b.example:{}", process.port);
     assert_eq!(versions["serverAddressByClientCIDRs"][0]["serverAddress"], address);
 }
@@ -193,7 +194,7 @@ fn a_second_process_on_the_same_data_is_refused() {
     assert!(waiting.contains("data/store: waiting up to 10 s for another process to end"), "{errors}");
     assert!(refusal.contains("data/store") && refusal.contains("in use by another process"), "{errors}");
     // The first one has not noticed.
-    process.endpoint().client().get("/readyz").expect("an answer").expect_text("ok");
+    process.endpoint().client().get("/readyz").answer().expect_text("ok");
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn an_empty_directory_is_populated_at_start() {
     let text = std::fs::read_to_string(&kubeconfig).expect("the kubeconfig");
     assert!(text.contains(&format!("server: {url}\n")) && text.contains("client-certificate-data: "), "{text}");
     // No token is valid here: there is no token file.
-    process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(401);
+    process.endpoint().client().get(CONFIG_MAPS).expect_status(401);
 }
 
 #[test]
@@ -275,11 +276,11 @@ fn anonymous_requests_get_no_data() {
         let mut endpoint = process.endpoint();
         endpoint.token = token.map(str::to_owned);
         let mut client = endpoint.client();
-        let answer = client.get(CONFIG_MAPS).expect("an answer");
+        let answer = client.get(CONFIG_MAPS).answer();
         assert_eq!(answer.status, status, "{token:?}: {}", answer.text());
         let open = if status == 401 { 401 } else { 200 };
         for path in ["/version", "/readyz", "/livez", "/healthz"] {
-            let answer = client.get(path).expect("an answer");
+            let answer = client.get(path).answer();
             assert_eq!(answer.status, open, "{token:?} {path}: {}", answer.text());
         }
     }
@@ -365,7 +366,7 @@ fn a_start_waits_for_nothing_that_admission_asks() {
     for Obstacle { what, objects, missing, hook } in obstacles {
         let mut process = installation.start();
         let client = &mut process.endpoint().client();
-        let answer = client.delete(missing).expect("an answer");
+        let answer = client.delete(missing).answer();
         assert_eq!(answer.status, 200, "{what}: {}", answer.text());
         let mut paths = Vec::new();
         for (collection, object) in objects {
@@ -374,30 +375,30 @@ fn a_start_waits_for_nothing_that_admission_asks() {
             } else {
                 format!("{ADMISSION}{collection}")
             };
-            client.post(&collection, &object).expect("an answer").expect(201);
+            client.post(&collection, &object).expect_status(201);
             paths.push(format!("{collection}/all"));
         }
         if paths[0].contains("resourcequotas") {
             let is_in_force = |quota: &Value| quota["status"]["hard"].is_object().then_some(());
-            wait_for("the quota", || is_in_force(&client.get(&paths[0]).expect("an answer").expect(200)));
+            wait_for("the quota", || is_in_force(&client.get(&paths[0]).expect_status(200)));
         }
         process.kill();
 
         // It serves, is not ready, and says why.
         process = installation.start();
         let client = &mut process.endpoint().client();
-        client.get(missing).expect("an answer").expect(404);
-        client.get("/livez").expect("an answer").expect_text("ok");
+        client.get(missing).expect_status(404);
+        client.get("/livez").answer().expect_text("ok");
         let check = format!("/readyz/poststarthook/{hook}");
-        let answer = client.get(&check).expect("an answer");
+        let answer = client.get(&check).answer();
         assert_eq!((answer.status, answer.text().trim_end()), (500, "internal server error: not finished"), "{what}");
-        assert_eq!(client.get("/readyz").expect("an answer").status, 500, "{what}");
+        assert_eq!(client.get("/readyz").answer().status, 500, "{what}");
 
         for path in paths.iter().rev() {
-            client.delete(path).expect("an answer").expect(200);
+            client.delete(path).expect_status(200);
         }
-        wait_for("its readiness", || (client.get("/readyz").expect("an answer").status == 200).then_some(()));
-        client.get(missing).expect("an answer").expect(200);
+        wait_for("its readiness", || (client.get("/readyz").answer().status == 200).then_some(()));
+        client.get(missing).expect_status(200);
         process.kill();
     }
 }

@@ -1,6 +1,7 @@
 //! Fields of metadata that a status write may change, and their ownership. Guarantees that ownership is tracked for exactly
 //! these fields, and never taken from what the write says of it. Must never name a kind without a status.
 
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::process::Installation;
 use crate::common::wait_for;
@@ -21,7 +22,7 @@ fn metadata(value: &str) -> Value {
 
 fn patch(client: &mut Client, path: &str, kind: &str, body: &Value) -> Value {
     let content_type = format!("application/{kind}");
-    client.send("PATCH", path, &content_type, body.to_string().as_bytes()).expect("an answer").expect(200)
+    client.send("PATCH", path, &content_type, body.to_string().as_bytes()).expect_status(200)
 }
 
 /// Of the fields of metadata, those that are under this condition.
@@ -68,7 +69,7 @@ fn metadata_is_owned_where_a_status_can_write_it() {
         ("/api/v1/namespaces/default/pods", pod, &["annotations", "finalizers", "labels"]),
     ];
     for (collection, object, writable) in rows {
-        client.post(collection, &object).expect("an answer").expect(201);
+        client.post(collection, &object).expect_status(201);
         let status = format!("{collection}/{}/status", crate::common::name(&object));
         let mut applied = json!({"apiVersion": object["apiVersion"], "kind": object["kind"]});
         applied["metadata"] = metadata("applied");
@@ -113,7 +114,7 @@ fn managed_fields_that_a_status_write_sends_are_not_stored() {
         },
     });
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    client.post(definitions, &definition).expect("an answer").expect(201);
+    client.post(definitions, &definition).expect_status(201);
     let autoscaler = json!({
         "minReplicas": 1, "maxReplicas": 5,
         "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
@@ -129,7 +130,7 @@ fn managed_fields_that_a_status_write_sends_are_not_stored() {
         });
         let created = path("v2") + "?fieldManager=creator";
         let stored = wait_for("a resource that is served", || {
-            let answer = client.post(&created, &object).expect("an answer");
+            let answer = client.post(&created, &object).answer();
             (answer.status == 201).then(|| answer.json())
         });
         let before = managers(&stored);
@@ -139,12 +140,12 @@ fn managed_fields_that_a_status_write_sends_are_not_stored() {
             "time": "2020-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:a": {}}},
         }]);
         for (at, sent) in [json!([]), json!([{}]), forged.clone(), Value::Null].into_iter().enumerate() {
-            let mut written = client.get(&old).expect("an answer").expect(200);
+            let mut written = client.get(&old).expect_status(200);
             written["metadata"]["managedFields"] = sent.clone();
             written["status"]["desiredReplicas"] = (at + 1).into();
             written["status"]["currentReplicas"] = (at + 1).into();
-            client.put(&format!("{status}?fieldManager=writer"), &written).expect("an answer").expect(200);
-            let after = managers(&client.get(&format!("{}/o", path("v2"))).expect("an answer").expect(200));
+            client.put(&format!("{status}?fieldManager=writer"), &written).expect_status(200);
+            let after = managers(&client.get(&format!("{}/o", path("v2"))).expect_status(200));
             let (own, others): (Vec<_>, Vec<_>) = after.into_iter().partition(|entry| entry.0 == "writer");
             assert_eq!(others, before, "{kind}: managed fields {sent}");
             assert_eq!(own.len(), 1, "{kind}: managed fields {sent}");
@@ -153,16 +154,16 @@ fn managed_fields_that_a_status_write_sends_are_not_stored() {
             });
             let query = format!("{status}?fieldManager=writer");
             patch(&mut client, &query, "merge-patch+json", &merged);
-            let after = managers(&client.get(&format!("{}/o", path("v2"))).expect("an answer").expect(200));
+            let after = managers(&client.get(&format!("{}/o", path("v2"))).expect_status(200));
             let (own, others): (Vec<_>, Vec<_>) = after.into_iter().partition(|entry| entry.0 == "writer");
             assert_eq!((own.len(), others), (1, before.clone()), "{kind}: managed fields {sent} in a patch");
         }
         // A write that changes nothing but what it says of managers changes nothing.
-        let stored = client.get(&format!("{}/o", path("v2"))).expect("an answer").expect(200);
-        let mut written = client.get(&old).expect("an answer").expect(200);
+        let stored = client.get(&format!("{}/o", path("v2"))).expect_status(200);
+        let mut written = client.get(&old).expect_status(200);
         written["metadata"]["managedFields"] = forged;
-        client.put(&format!("{status}?fieldManager=writer"), &written).expect("an answer").expect(200);
-        let after = client.get(&format!("{}/o", path("v2"))).expect("an answer").expect(200);
+        client.put(&format!("{status}?fieldManager=writer"), &written).expect_status(200);
+        let after = client.get(&format!("{}/o", path("v2"))).expect_status(200);
         assert_eq!(after, stored, "{kind}: an unchanged status");
     }
 }

@@ -3,6 +3,7 @@
 //! format of a store.
 
 use crate::common::etcd::{self, Etcd};
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use crate::common::process::{Installation, Process, pintle};
 use crate::common::{Scratch, name, resource_version};
@@ -31,16 +32,16 @@ fn fill(client: &mut Client) {
             "spec": {"type": "NodePort", "ports": [{"name": "t", "port": 80}, {"name": "u", "port": 80, "protocol": "UDP"}]}})
     };
     for name in ["one", "two"] {
-        client.post(&format!("{NAMESPACE}/services"), &service(name)).expect("an answer").expect(201);
+        client.post(&format!("{NAMESPACE}/services"), &service(name)).expect_status(201);
     }
     for number in 0..30 {
         let name = format!("map-{number}");
         let map = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "labels": {"n": name}},
             "data": {"k": "swordfish".repeat(50)}});
-        client.post(&format!("{NAMESPACE}/configmaps"), &map).expect("an answer").expect(201);
+        client.post(&format!("{NAMESPACE}/configmaps"), &map).expect_status(201);
     }
     for number in 0..20 {
-        client.delete(&format!("{NAMESPACE}/configmaps/map-{number}")).expect("an answer").expect(200);
+        client.delete(&format!("{NAMESPACE}/configmaps/map-{number}")).expect_status(200);
     }
 }
 
@@ -68,7 +69,7 @@ fn seen(process: &Process) -> BTreeMap<String, Value> {
         "/apis/networking.k8s.io/v1/ipaddresses",
         "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     ] {
-        let list = client.get(path).expect("an answer").expect(200);
+        let list = client.get(path).expect_status(200);
         for object in list["items"].as_array().expect("items").iter().filter(|object| name(object) != "kubernetes") {
             seen.insert(format!("{path} {}/{}", object["metadata"]["namespace"], name(object)), object.clone());
         }
@@ -165,8 +166,8 @@ fn a_no_op_update_rewrites_values_of_an_older_version() {
     let mut client = process.endpoint().client();
     let mut put = |name: &str, query: &str| {
         let path = format!("{NAMESPACE}/configmaps/{name}");
-        let object = client.get(&path).expect("an answer").expect(200);
-        let written = client.put(&format!("{path}{query}"), &object).expect("an answer").expect(200);
+        let object = client.get(&path).expect_status(200);
+        let written = client.put(&format!("{path}{query}"), &object).expect_status(200);
         resource_version(&written) > resource_version(&object)
     };
     assert!(!put("map-25", "?dryRun=All"));
@@ -197,7 +198,7 @@ fn a_copy_serves_the_same_and_can_be_encrypted() {
     let newest = before.values().map(resource_version).max();
     let mut client = process.endpoint().client();
     let map = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "later"}});
-    let later = client.post(&format!("{NAMESPACE}/configmaps"), &map).expect("an answer").expect(201);
+    let later = client.post(&format!("{NAMESPACE}/configmaps"), &map).expect_status(201);
     assert!(Some(resource_version(&later)) > newest);
 }
 
@@ -223,9 +224,9 @@ fn a_cluster_moves_to_etcd_and_back() {
         let (mut client, maps) = (process.endpoint().client(), format!("{NAMESPACE}/configmaps"));
         for name in ["kept", "removed"] {
             let map = json!({"metadata": {"name": name}});
-            client.post(&maps, &map).expect("an answer").expect(201);
+            client.post(&maps, &map).expect_status(201);
         }
-        client.delete(&format!("{maps}/removed")).expect("an answer").expect(200);
+        client.delete(&format!("{maps}/removed")).expect_status(200);
         seen(&process)
     };
     assert!(changed.len() > before.len());

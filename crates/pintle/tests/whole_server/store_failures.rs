@@ -3,6 +3,7 @@
 //! machine: a limit on the size of files has the same effect, and a small file system of its own is mounted where it may be.
 
 use crate::common::etcd::{Etcd, program};
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, start};
 use crate::common::{Scratch, name, wait_for};
@@ -67,7 +68,7 @@ impl Observer for Fails {
 
 /// The names of all that is there.
 fn names(client: &mut Client) -> Vec<String> {
-    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let list = client.get(CONFIG_MAPS).expect_status(200);
     list["items"].as_array().expect("items").iter().map(|it| name(it).to_owned()).collect()
 }
 
@@ -89,7 +90,7 @@ fn a_full_disk_is_reported_and_written_again_when_it_has_space() {
     let (mut kept, bulk) = (names(&mut client), "0123456789abcdef".repeat(20_000));
     let mut create = |name: &str, value: &str| {
         let map = json!({"metadata": {"name": name}, "data": {"value": value}});
-        let answer = client.post(CONFIG_MAPS, &map).expect("an answer");
+        let answer = client.post(CONFIG_MAPS, &map).answer();
         (answer.status != 201).then_some(answer)
     };
     let refused = (0..1_000).find_map(|number| {
@@ -149,10 +150,10 @@ fn a_full_disk_can_be_emptied() {
     let (mut kept, bulk) = (names(&mut client), "0123456789abcdef".repeat(6_000));
     let map = |name: &str, value: &str| json!({"metadata": {"name": name}, "data": {"value": value}});
     let held = json!({"metadata": {"name": "held", "finalizers": ["example.com/held"]}, "data": {"value": bulk}});
-    client.post(CONFIG_MAPS, &held).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &held).expect_status(201);
     let refused = (0..1_000).find_map(|number| {
         let name = format!("n{number:03}");
-        let answer = client.post(CONFIG_MAPS, &map(&name, &bulk)).expect("an answer");
+        let answer = client.post(CONFIG_MAPS, &map(&name, &bulk)).answer();
         kept.extend((answer.status == 201).then_some(name));
         (answer.status != 201).then_some(answer)
     });
@@ -163,7 +164,7 @@ fn a_full_disk_can_be_emptied() {
     assert!(kept.len() > 50, "{}", kept.len());
     let before = files();
     for _ in 0..30 {
-        client.post(CONFIG_MAPS, &map("more", &bulk)).expect("an answer").expect(500);
+        client.post(CONFIG_MAPS, &map("more", &bulk)).expect_status(500);
     }
     assert_eq!(files(), before, "attempts leave no files");
 
@@ -174,29 +175,29 @@ fn a_full_disk_can_be_emptied() {
     }
     client = process.endpoint().client();
     assert_eq!(names(&mut client), kept);
-    wait_for("its being told", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
-    let text = client.get("/readyz/etcd-readiness").expect("an answer").text();
+    wait_for("its being told", || (client.get("/readyz").answer().status == 500).then_some(()));
+    let text = client.get("/readyz/etcd-readiness").answer().text();
     assert!(text.contains("the store is full"), "{text}");
-    assert_eq!(client.get("/livez").expect("an answer").status, 200);
-    let metrics = client.get("/metrics").expect("an answer").text();
+    assert_eq!(client.get("/livez").answer().status, 200);
+    let metrics = client.get("/metrics").answer().text();
     assert!(metrics.contains("\npintle_store_full 1\n"), "{metrics}");
     assert!(files() <= before + 1, "{} files, {before} before", files());
-    client.post(CONFIG_MAPS, &map("more", &bulk)).expect("an answer").expect(500);
+    client.post(CONFIG_MAPS, &map("more", &bulk)).expect_status(500);
 
     // What does not grow is written: an update, the mark of a deletion, the end of a finalizer, and deletions.
     let path = |name: &str| format!("{CONFIG_MAPS}/{name}");
-    client.put(&path(&kept[3]), &map(&kept[3], &bulk.replace('0', "x"))).expect("an answer").expect(200);
-    let marked = client.delete(&path("held")).expect("an answer").expect(200);
+    client.put(&path(&kept[3]), &map(&kept[3], &bulk.replace('0', "x"))).expect_status(200);
+    let marked = client.delete(&path("held")).expect_status(200);
     assert!(marked["metadata"]["deletionTimestamp"].is_string(), "{marked}");
-    client.put(&path("held"), &map("held", &bulk)).expect("an answer").expect(200);
+    client.put(&path("held"), &map("held", &bulk)).expect_status(200);
     kept.retain(|name| name != "held");
     let deleted: Vec<_> = kept.iter().filter(|name| name.starts_with('n')).skip(8).cloned().collect();
     for name in &deleted {
-        client.delete(&path(name)).expect("an answer").expect(200);
+        client.delete(&path(name)).expect_status(200);
     }
     kept.retain(|name| !deleted.contains(name));
-    wait_for("space", || (client.get("/readyz").expect("an answer").status == 200).then_some(()));
-    client.post(CONFIG_MAPS, &map("more", &bulk)).expect("an answer").expect(201);
+    wait_for("space", || (client.get("/readyz").answer().status == 200).then_some(()));
+    client.post(CONFIG_MAPS, &map("more", &bulk)).expect_status(201);
     kept.push("more".to_owned());
     kept.sort();
     assert!(files() <= before + 4, "{} files, {before} before", files());
@@ -229,14 +230,14 @@ fn a_server_whose_store_has_failed_says_so_and_ends() {
         let ended = server.ended();
         let endpoint = Endpoint { address: server.address(), tls: None, token: None };
         let mut client = endpoint.client();
-        client.post(CONFIG_MAPS, &json!({"metadata": {"name": "good"}})).expect("an answer").expect(201);
-        assert_eq!(client.get("/readyz").expect("an answer").status, 200, "{what}");
+        client.post(CONFIG_MAPS, &json!({"metadata": {"name": "good"}})).expect_status(201);
+        assert_eq!(client.get("/readyz").answer().status, 200, "{what}");
         let other = endpoint.clone();
         let bad = std::thread::spawn(move || other.client().post(CONFIG_MAPS, &json!({"metadata": {"name": "bad"}})));
         assert_eq!(*runtime.block_on(ended), format!("{what} has failed"));
-        wait_for("its being told", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
-        assert_eq!(client.get("/livez").expect("an answer").status, 500, "{what}");
-        let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).expect("an answer");
+        wait_for("its being told", || (client.get("/readyz").answer().status == 500).then_some(()));
+        assert_eq!(client.get("/livez").answer().status, 500, "{what}");
+        let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).answer();
         assert_eq!(answer.status, 503, "{what}: {}", answer.text());
         runtime.block_on(server.stop()).expect("an end");
         // No response reports success, nor that nothing was written: it may have been.

@@ -3,6 +3,7 @@
 //! server over the same etcd would write them. Must never send such an object through the API, which rejects it.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::http::{Client, MERGE_PATCH};
 use crate::common::stores::KeptBytes;
 use crate::common::wait_for;
@@ -29,7 +30,7 @@ impl Old {
     fn define(&self, spec: Value) -> Client {
         self.kept.put(DEFINITION_KEY, definition(spec).to_string());
         let mut client = self.fixture.client();
-        wait_for("the resource", || (client.get(GEARS).expect("an answer").status == 200).then_some(()));
+        wait_for("the resource", || (client.get(GEARS).answer().status == 200).then_some(()));
         client
     }
 }
@@ -84,9 +85,8 @@ fn objects_without_a_usable_schema_are_applied() {
             json!({"apiVersion": "old.example.com/v1", "kind": "Gear", "metadata": {"name": "a"},
                 "spec": {"teeth": teeth, "list": ["x"], "free": {"form": null}}})
         };
-        let mut apply = |path: &str, gear: &Value| {
-            client.send("PATCH", path, APPLY, gear.to_string().as_bytes()).expect("an answer")
-        };
+        let mut apply =
+            |path: &str, gear: &Value| client.send("PATCH", path, APPLY, gear.to_string().as_bytes()).answer();
         let made = apply(&path("one"), &gear(1)).expect(201);
         assert_eq!((&made["spec"]["teeth"], &made["spec"]["list"]), (&json!(1), &json!(["x"])), "{what}");
         let owned = &made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"];
@@ -94,14 +94,14 @@ fn objects_without_a_usable_schema_are_applied() {
         assert_eq!((&owned["f:teeth"], &owned["f:list"]), (&json!({}), &list), "{what}");
         let mut other = old.fixture.client();
         let patch = json!({"spec": {"teeth": 5}}).to_string();
-        other.send("PATCH", &path("two"), MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
+        other.send("PATCH", &path("two"), MERGE_PATCH, patch.as_bytes()).expect_status(200);
         let refused = apply(&path("one"), &gear(1)).expect(409);
         let fields: Vec<&Value> = refused["details"]["causes"].as_array().into_iter().flatten().collect();
         assert!(matches!(fields[..], [cause] if cause["field"] == ".spec.teeth"), "{what}: {refused}");
         let forced = apply(&format!("{}&force=true", path("one")), &gear(1)).expect(200);
         assert_eq!(forced["spec"]["teeth"], 1, "{what}");
         // Nothing is dropped that no schema knows.
-        let read = other.get(&format!("{GEARS}/a")).expect("an answer").expect(200);
+        let read = other.get(&format!("{GEARS}/a")).expect_status(200);
         assert_eq!(read["spec"], gear(1)["spec"], "{what}");
     }
 }
@@ -114,11 +114,11 @@ fn unknown_fields_are_kept_by_definitions_that_keep_them() {
         "spec": {"list": ["x"], "teeth": 3, "nothing": null}, "more": [1]});
     old.kept.put("/registry/old.example.com/gears/a", stored.to_string());
     let mut client = old.define(structural);
-    let read = client.get(&format!("{GEARS}/a")).expect("an answer").expect(200);
+    let read = client.get(&format!("{GEARS}/a")).expect_status(200);
     assert_eq!((&read["spec"], &read["more"]), (&stored["spec"], &json!([1])));
     let gear =
         json!({"apiVersion": "old.example.com/v1", "kind": "Gear", "metadata": {"name": "b"}, "extra": {"a": 1}});
-    let made = client.post(&format!("{GEARS}?fieldValidation=Strict"), &gear).expect("an answer").expect(201);
+    let made = client.post(&format!("{GEARS}?fieldValidation=Strict"), &gear).expect_status(201);
     assert_eq!(made["extra"], json!({"a": 1}));
 }
 
@@ -146,15 +146,15 @@ fn what_is_not_structural_is_a_condition_and_is_not_published() {
         let old = Old::start();
         let mut client = old.define(spec.clone());
         let noted = wait_for("the condition", || {
-            let found = client.get(DEFINITION).expect("an answer").expect(200);
+            let found = client.get(DEFINITION).expect_status(200);
             let noted = condition(&found, "NonStructuralSchema");
             (!noted.is_null()).then_some(noted)
         });
         assert_eq!((&noted["status"], &noted["reason"]), (&json!("True"), &json!("Violations")), "{spec}");
         assert_eq!(noted["message"], message);
-        let shown = client.get(DEFINITION).expect("an answer").expect(200);
+        let shown = client.get(DEFINITION).expect_status(200);
         assert_eq!(shown["spec"]["preserveUnknownFields"], true);
-        let published = client.get("/openapi/v3/apis/old.example.com/v1").expect("an answer").expect(200);
+        let published = client.get("/openapi/v3/apis/old.example.com/v1").expect_status(200);
         let schema = &published["components"]["schemas"]["com.example.old.v1.Gear"];
         assert_eq!((&schema["type"], &schema["properties"]), (&json!("object"), &Value::Null), "{spec}: {schema}");
 
@@ -172,16 +172,16 @@ fn what_is_not_structural_is_a_condition_and_is_not_published() {
             json!({"spec": {"preserveUnknownFields": keeps, "versions": versions}}).to_string()
         };
         let mut send = |patch: String| client.send("PATCH", DEFINITION, MERGE_PATCH, patch.as_bytes());
-        send(patch(&ruled, true)).expect("an answer").expect(422);
+        send(patch(&ruled, true)).expect_status(422);
         let mut good = structural.clone();
         good["x-kubernetes-validations"] = rule;
-        send(patch(&good, false)).expect("an answer").expect(200);
+        send(patch(&good, false)).expect_status(200);
         wait_for("the end of the condition", || {
-            let found = client.get(DEFINITION).expect("an answer").expect(200);
+            let found = client.get(DEFINITION).expect_status(200);
             condition(&found, "NonStructuralSchema").is_null().then_some(())
         });
         let published = wait_for("the schema", || {
-            let document = client.get("/openapi/v3/apis/old.example.com/v1").expect("an answer").expect(200);
+            let document = client.get("/openapi/v3/apis/old.example.com/v1").expect_status(200);
             let schema = document["components"]["schemas"]["com.example.old.v1.Gear"].clone();
             (!schema["properties"].is_null()).then_some(schema)
         });
@@ -210,13 +210,13 @@ fn metadata_of_wrong_types_are_dropped() {
         gear(name, metadata(name));
     }
     wait_for("the objects", || {
-        let list = client.get(GEARS).expect("an answer").expect(200);
+        let list = client.get(GEARS).expect_status(200);
         (list["items"].as_array().map(Vec::len) == Some(2)).then_some(())
     });
     let path = |name: &str| format!("{GEARS}/{name}");
-    client.delete(&path("deleted")).expect("an answer").expect(200);
-    client.get(&path("deleted")).expect("an answer").expect(404);
-    let mut read = client.get(&path("read")).expect("an answer").expect(200);
+    client.delete(&path("deleted")).expect_status(200);
+    client.get(&path("deleted")).expect_status(404);
+    let mut read = client.get(&path("read")).expect_status(200);
     read["metadata"]["resourceVersion"].take();
     let labels = json!({"invalid": "x y"});
     assert_eq!(read["metadata"], json!({"name": "read", "labels": labels, "generation": 1, "resourceVersion": null}));
@@ -227,11 +227,11 @@ fn metadata_of_wrong_types_are_dropped() {
         let patch = json!({"metadata": {"labels": {"invalid": labels, "new": "a"}},
             "inside": {"metadata": {"labels": {"invalid": inside}}}});
         let sent = client.send("PATCH", &path("read"), MERGE_PATCH, patch.to_string().as_bytes());
-        sent.expect("an answer").expect(status);
+        sent.expect_status(status);
     }
     // Metadata that are none make the object unreadable, as in kube-apiserver.
     gear("none", json!("x"));
-    wait_for("the object", || (client.get(GEARS).expect("an answer").status == 500).then_some(()));
+    wait_for("the object", || (client.get(GEARS).answer().status == 500).then_some(()));
 }
 
 #[test]
@@ -252,16 +252,16 @@ fn custom_resources_are_stored_as_cbor_where_that_is_on_and_read_in_both_forms()
         let old = start(is_on);
         let mut client = old.define(json!({}));
         let name = format!("stored-{is_on}");
-        client.post(GEARS, &gear(&name, 2)).expect("an answer").expect(201);
+        client.post(GEARS, &gear(&name, 2)).expect_status(201);
         let bytes = old.kept.written(&key(&name));
         assert_eq!(bytes.starts_with(SELF_DESCRIBED), is_on, "{bytes:?}");
         assert_eq!(bytes.starts_with(b"{\"apiVersion\":"), !is_on, "{bytes:?}");
         // A definition is JSON everywhere.
         let patch = json!({"metadata": {"labels": {"a": "b"}}}).to_string();
-        client.send("PATCH", DEFINITION, MERGE_PATCH, patch.as_bytes()).expect("an answer").expect(200);
+        client.send("PATCH", DEFINITION, MERGE_PATCH, patch.as_bytes()).expect_status(200);
         assert!(old.kept.written(DEFINITION_KEY).starts_with(b"{"));
         // What could not be read again in CBOR is JSON.
-        client.post(GEARS, &gear("long", 2000)).expect("an answer").expect(201);
+        client.post(GEARS, &gear("long", 2000)).expect_status(201);
         assert!(old.kept.written(&key("long")).starts_with(b"{"));
         written.push((name, bytes));
     }
@@ -271,10 +271,10 @@ fn custom_resources_are_stored_as_cbor_where_that_is_on_and_read_in_both_forms()
         let mut client = old.define(json!({}));
         for (name, bytes) in &written {
             let path = format!("{GEARS}/{name}");
-            let read = client.get(&path).expect("an answer").expect(200);
+            let read = client.get(&path).expect_status(200);
             assert_eq!(read["spec"], gear("", 2)["spec"], "{name}, read {is_on}");
             // The next write is in the form of this server, even if it changes nothing else.
-            client.send("PATCH", &path, MERGE_PATCH, b"{}").expect("an answer").expect(200);
+            client.send("PATCH", &path, MERGE_PATCH, b"{}").expect_status(200);
             let now = old.kept.written(&key(name));
             let is_same = bytes.starts_with(SELF_DESCRIBED) == is_on;
             assert_eq!((now.is_empty(), now.starts_with(SELF_DESCRIBED)), (is_same, !is_same && is_on), "{name}");
@@ -287,10 +287,10 @@ fn a_definition_stays_while_an_object_of_it_cannot_be_read() {
     let old = Old::start();
     let mut client = old.define(json!({}));
     old.kept.put("/registry/old.example.com/gears/broken", "{\"kind\":");
-    wait_for("the object", || (client.get(GEARS).expect("an answer").status == 500).then_some(()));
-    client.delete(DEFINITION).expect("an answer").expect(200);
+    wait_for("the object", || (client.get(GEARS).answer().status == 500).then_some(()));
+    client.delete(DEFINITION).expect_status(200);
     let failed = wait_for("the failure", || {
-        let found = client.get(DEFINITION).expect("an answer").expect(200);
+        let found = client.get(DEFINITION).expect_status(200);
         let terminating = condition(&found, "Terminating");
         (terminating["reason"] == "InstanceDeletionFailed").then_some(terminating)
     });
@@ -300,6 +300,6 @@ fn a_definition_stays_while_an_object_of_it_cannot_be_read() {
     // It goes as soon as the object can be read.
     let gear = json!({"apiVersion": "old.example.com/v1", "kind": "Gear", "metadata": {"name": "broken", "uid": "u"}});
     old.kept.put("/registry/old.example.com/gears/broken", gear.to_string());
-    wait_for("its end", || (client.get(DEFINITION).expect("an answer").status == 404).then_some(()));
+    wait_for("its end", || (client.get(DEFINITION).answer().status == 404).then_some(()));
     assert!(old.kept.written("/registry/old.example.com/gears/broken").is_empty(), "the object went first");
 }

@@ -2,6 +2,7 @@
 //! of the real binary, while kubelets read nothing. Must never depend on timing: deadlines only end a hanging test.
 
 use crate::common::fixture::{Fixture, populate};
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use crate::common::raw::{Tls, connect};
@@ -119,8 +120,8 @@ fn a_stalled_kubelet_blocks_only_its_client_and_uses_no_memory() {
                 });
             }
             for _ in 0..20 {
-                assert_eq!(endpoint.client().get("/livez").expect("an answer").status, 200);
-                endpoint.client().get(&format!("{POD}/log")).expect("an answer").expect_text("hi");
+                assert_eq!(endpoint.client().get("/livez").answer().status, 200);
+                endpoint.client().get(&format!("{POD}/log")).answer().expect_text("hi");
             }
             released.store(true, Ordering::Release);
         });
@@ -256,7 +257,7 @@ fn no_user_has_more_than_a_share_of_connections_and_watches() {
         assert!(head.contains("retry-after: 1\r\n"), "{path}: {head}");
         open("other", path, upgrade).expect("others have places of their own");
     }
-    client("greedy").get("/api/v1/namespaces/default/configmaps").expect("an answer").expect(200);
+    client("greedy").get("/api/v1/namespaces/default/configmaps").expect_status(200);
     // A place is free when its connection has ended.
     drop(first);
     let _next = wait_for("the place of what has ended", || open("greedy", &exec, true).ok());

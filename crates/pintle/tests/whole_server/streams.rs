@@ -3,6 +3,7 @@
 
 use crate::common::DEADLINE;
 use crate::common::fixture::{Fixture, POD_ADDRESS, connector};
+use crate::common::http::Answered;
 use crate::common::streams::{Backend, rest_of_head, upgrade_request};
 use pintle::SocketConnector;
 use pintle_auth::authentication::TokenFile;
@@ -46,11 +47,11 @@ fn a_kubelets_error_has_the_reference_message() {
         stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone").expect("sent");
     });
     let fixture = Fixture::start(kubelet.port());
-    let answer = fixture.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer").expect(404);
+    let answer = fixture.client().get("/api/v1/namespaces/default/pods/p/log").expect_status(404);
     assert_eq!(answer["message"], "the server could not find the requested resource ( pods/log p)");
     assert_eq!(answer["reason"], "NotFound");
     let path = "/api/v1/namespaces/default/pods/p/log?stream=Stdout";
-    let refused = fixture.client().get(path).expect("an answer").expect(422);
+    let refused = fixture.client().get(path).expect_status(422);
     assert_eq!(refused["details"]["causes"][0]["field"], "stream", "logs of one stream need the feature gate");
 }
 
@@ -61,12 +62,11 @@ fn unreachable_backends() {
     let fixture = Fixture::start(port);
     let base = "/api/v1/namespaces/default/pods/p";
     let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
-    let log = fixture.client().get(&format!("{base}/log")).expect("an answer").expect(500);
+    let log = fixture.client().get(&format!("{base}/log")).expect_status(500);
     assert_eq!(log["message"], format!("Get \"https://127.0.0.1:{port}/containerLogs/default/p/c\": {refused}"));
-    let proxied = fixture.client().get(&format!("{base}/proxy/")).expect("an answer").expect(503);
+    let proxied = fixture.client().get(&format!("{base}/proxy/")).expect_status(503);
     assert_eq!(proxied["message"], format!("error trying to reach service: {refused}"));
-    let plain =
-        fixture.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect("an answer").expect(400);
+    let plain = fixture.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect_status(400);
     assert_eq!(plain["message"], "Upgrade request required");
     let mut stream = fixture.connect();
     stream.write_all(upgrade_request(&format!("{base}/exec?command=ls"), "SPDY/3.1").as_bytes()).expect("sent");
@@ -186,7 +186,7 @@ fn pods_and_services_are_proxied() {
     let endpoints = "/api/v1/namespaces/default/endpoints";
     let service = "/api/v1/namespaces/default/services/s:web/proxy";
     let refused = |path: &str, status: u16| {
-        fixture.client().get(path).expect("an answer").expect(status)["message"].as_str().unwrap_or("").to_owned()
+        fixture.client().get(path).expect_status(status)["message"].as_str().unwrap_or("").to_owned()
     };
     let other_port = "/api/v1/namespaces/default/services/s:81/proxy";
     assert_eq!(refused(service, 404), "services \"s\" not found");
@@ -224,7 +224,7 @@ fn pods_and_services_are_proxied() {
     let update = |addresses: Value| {
         let body = subset(addresses).to_string();
         let path = format!("{endpoints}/s");
-        fixture.client().send("PUT", &path, "application/json", body.as_bytes()).expect("an answer").expect(200);
+        fixture.client().send("PUT", &path, "application/json", body.as_bytes()).expect_status(200);
     };
     let elsewhere = json!({"kind": "Pod", "namespace": "other", "name": "p"});
     let unusable = json!([ready("10.9.9.9"), {"ip": POD_ADDRESS}, {"ip": POD_ADDRESS, "targetRef": elsewhere}]);
@@ -235,19 +235,19 @@ fn pods_and_services_are_proxied() {
     for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"]
     {
         let mut client = fixture.client().with_header("X-Remote-User", "eve").with_header("X-Remote-Extra-A", "b");
-        let answer = client.get(&format!("{base}/a/?q=%20")).expect("an answer");
+        let answer = client.get(&format!("{base}/a/?q=%20")).answer();
         answer.expect_text(&format!("GET /a/?q=%20 {base}/a/ 0"));
         // Larger than objects may be: it is not held.
         let body = vec![b'x'; 5 << 20];
-        let answer = fixture.client().send("POST", &format!("{base}/x%2Fy"), "text/plain", &body).expect("an answer");
+        let answer = fixture.client().send("POST", &format!("{base}/x%2Fy"), "text/plain", &body).answer();
         answer.expect_text(&format!("POST /x/y {base}/x/y {}", body.len()));
-        let page = fixture.client().get(&format!("{base}/page")).expect("an answer");
+        let page = fixture.client().get(&format!("{base}/page")).answer();
         page.expect_text(&format!("<a href=\"{base}/next\">next</a>"));
-        let moved = fixture.client().get(&format!("{base}/moved")).expect("an answer");
+        let moved = fixture.client().get(&format!("{base}/moved")).answer();
         let header = |name: &str| moved.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone());
         assert_eq!((moved.status, header("location")), (302, Some(format!("{base}/there?x=1"))));
         assert_eq!(header("access-control-allow-origin"), None);
-        let root = fixture.client().get(&format!("{base}?x=1")).expect("an answer");
+        let root = fixture.client().get(&format!("{base}?x=1")).answer();
         assert_eq!(root.status, 301);
         assert!(root.headers.contains(&("location".to_owned(), format!("{base}/?x=1"))), "{:?}", root.headers);
     }
@@ -265,9 +265,9 @@ fn a_kubelet_must_be_who_it_should_be() {
         let fixture = Fixture::start_with(kubelet.port(), |builder| {
             builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
         });
-        let answer = fixture.client().get(log).expect("an answer");
+        let answer = fixture.client().get(log).answer();
         assert_eq!(answer.status, expected, "{}", answer.text());
-        let unverified = fixture.client().get(&format!("{log}?insecureSkipTLSVerifyBackend=true")).expect("an answer");
+        let unverified = fixture.client().get(&format!("{log}?insecureSkipTLSVerifyBackend=true")).answer();
         unverified.expect_text("hi");
     }
 }
@@ -289,11 +289,11 @@ fn only_kubelets_are_shown_the_servers_client_certificate() {
         builder.generic.connector = Some(Arc::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
     });
     let get = |node: &str| fixture.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
-    get("n").expect("an answer").expect_text("ok");
-    get(&format!("https:n:{}", kubelet.port())).expect("an answer").expect_text("ok");
+    get("n").answer().expect_text("ok");
+    get(&format!("https:n:{}", kubelet.port())).answer().expect_text("ok");
     // Other ports of a node are allowed; ports of this machine are not.
-    get(&format!("https:n:{}", other.port())).expect("an answer").expect(400);
-    get("https:n:x").expect("an answer").expect(400);
+    get(&format!("https:n:{}", other.port())).expect_status(400);
+    get("https:n:x").expect_status(400);
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn a_node_may_have_an_address_of_the_newer_kind() {
         builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
     });
     fixture.patch_node(&json!({"addresses": [{"type": "InternalIP", "address": "::1"}]}));
-    let log = fixture.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer");
+    let log = fixture.client().get("/api/v1/namespaces/default/pods/p/log").answer();
     log.expect_text(&format!("[::1]:{}", kubelet.port()));
 }
 
@@ -331,7 +331,7 @@ fn watches_over_websockets() {
     for name in ["w", "other"] {
         fixture.create("/api/v1/namespaces/default/configmaps", &json!({"metadata": {"name": name}}));
     }
-    fixture.client().delete("/api/v1/namespaces/default/configmaps/w").expect("an answer").expect(200);
+    fixture.client().delete("/api/v1/namespaces/default/configmaps/w").expect_status(200);
     for kind in ["ADDED", "DELETED"] {
         let Message::Text(text) = json.read().expect("an event") else { panic!("JSON is text") };
         let event: Value = serde_json::from_str(&text).expect("an event");

@@ -2,6 +2,7 @@
 //! a token ends with the object that it is bound to, at the next request and not after some time. Must never wait for an
 //! expiration: that is tested next to the code.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint};
 use crate::common::process::{Installation, Process};
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ impl Fixture {
         let process = installation.start_with(flags);
         let endpoint = process.endpoint();
         let mut admin = endpoint.client();
-        admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+        admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect_status(201);
         Fixture { installation, process, endpoint, admin }
     }
 
@@ -36,7 +37,7 @@ impl Fixture {
     /// The response to a token request.
     fn request(&mut self, spec: Value) -> Value {
         let path = format!("{ACCOUNTS}/robot/token");
-        self.admin.post(&path, &json!({"spec": spec})).expect("an answer").json()
+        self.admin.post(&path, &json!({"spec": spec})).answer().json()
     }
 
     fn token(&mut self, spec: Value) -> String {
@@ -51,7 +52,7 @@ impl Fixture {
             "roles" | "rolebindings" => format!("/apis/rbac.authorization.k8s.io/v1/namespaces/default/{plural}"),
             plural => format!("/api/v1/namespaces/default/{plural}"),
         };
-        self.admin.post(&path, &object).expect("an answer").expect(201)
+        self.admin.post(&path, &object).expect_status(201)
     }
 
     /// Lets the account list config maps in its namespace.
@@ -67,7 +68,7 @@ impl Fixture {
     }
 
     fn status_of(&self, token: &str) -> u16 {
-        self.client(token).get(CONFIG_MAPS).expect("an answer").status
+        self.client(token).get(CONFIG_MAPS).answer().status
     }
 }
 
@@ -93,10 +94,10 @@ fn kubectl_makes_a_token_that_works_until_its_account_is_gone() {
     assert_eq!(fixture.status_of(&token), 403);
     fixture.allow_listing();
     crate::common::wait_for("the binding", || (fixture.status_of(&token) == 200).then_some(()));
-    fixture.admin.delete(&format!("{ACCOUNTS}/robot")).expect("an answer").expect(200);
+    fixture.admin.delete(&format!("{ACCOUNTS}/robot")).expect_status(200);
     assert_eq!(fixture.status_of(&token), 401);
     // Another account of the same name is another account.
-    fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+    fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect_status(201);
     assert_eq!(fixture.status_of(&token), 401);
 }
 
@@ -112,7 +113,7 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
     let of_secret = fixture.token(bound("Secret", "s"));
     let of_node = fixture.token(bound("Node", "n"));
     let review = fixture.client(&of_pod).post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
-    let review = review.expect("an answer").expect(201);
+    let review = review.expect_status(201);
     let extra = &review["status"]["userInfo"]["extra"];
     let reported = |key: &str| extra[format!("authentication.kubernetes.io/{key}")][0].as_str();
     assert_eq!((reported("pod-name"), reported("node-name")), (Some("p"), Some("n")));
@@ -125,7 +126,7 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
     ];
     for (token, path) in rows {
         assert_eq!(fixture.status_of(token), 403, "{path}");
-        fixture.admin.delete(&path).expect("an answer").expect(200);
+        fixture.admin.delete(&path).expect_status(200);
         assert_eq!(fixture.status_of(token), 401, "{path}");
     }
 }
@@ -134,7 +135,7 @@ fn a_bound_token_names_its_object_and_ends_with_it() {
 fn objects_that_tokens_can_be_bound_to() {
     let mut fixture = Fixture::start(&[]);
     let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
-    fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "other"}})).expect("an answer").expect(201);
+    fixture.admin.post(ACCOUNTS, &json!({"metadata": {"name": "other"}})).expect_status(201);
     fixture.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
     let other = json!({"serviceAccountName": "other", "containers": [{"name": "c", "image": "i"}]});
     fixture.create("pods", json!({"metadata": {"name": "o"}, "spec": other}));
@@ -177,7 +178,7 @@ fn flags_name_keys_issuers_audiences_and_bounds() {
     let review = |fixture: &mut Fixture, audiences: Value| {
         let spec = json!({"token": elsewhere, "audiences": audiences});
         let answer = fixture.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &json!({"spec": spec}));
-        answer.expect("an answer").expect(201)["status"].clone()
+        answer.expect_status(201)["status"].clone()
     };
     let known = review(&mut fixture, json!(["elsewhere", "here"]));
     assert_eq!((&known["authenticated"], &known["audiences"]), (&json!(true), &json!(["elsewhere"])));
@@ -186,9 +187,9 @@ fn flags_name_keys_issuers_audiences_and_bounds() {
         unknown["error"],
         "[invalid bearer token, token audiences [\"elsewhere\"] is invalid for the target audiences [\"here\" \"there\"]]"
     );
-    let document = fixture.admin.get("/.well-known/openid-configuration").expect("an answer").expect(200);
+    let document = fixture.admin.get("/.well-known/openid-configuration").expect_status(200);
     assert_eq!(document["issuer"], "https://first.example");
-    let jwks = fixture.admin.get("/openid/v1/jwks").expect("an answer").expect(200);
+    let jwks = fixture.admin.get("/openid/v1/jwks").expect_status(200);
     assert_eq!(jwks["keys"][0]["alg"], document["id_token_signing_alg_values_supported"][0]);
     // A server that is started again has the same key.
     let token = fixture.token(json!({}));
@@ -196,8 +197,8 @@ fn flags_name_keys_issuers_audiences_and_bounds() {
     let process = fixture.installation.start();
     let first = Endpoint { token: Some(token), ..process.endpoint() };
     // It has the other issuer now, so it knows its own key and not the token.
-    assert_eq!(first.client().get(CONFIG_MAPS).expect("an answer").status, 401);
-    let again = process.endpoint().client().get("/openid/v1/jwks").expect("an answer").expect(200);
+    assert_eq!(first.client().get(CONFIG_MAPS).answer().status, 401);
+    let again = process.endpoint().client().get("/openid/v1/jwks").expect_status(200);
     assert_eq!(again["keys"][0]["kid"], jwks["keys"][0]["kid"]);
 }
 
@@ -212,7 +213,7 @@ fn repeated_owners_of_a_request_for_a_token_count_once() {
     ];
     for (sent, kept) in rows {
         let body = json!({"metadata": {"ownerReferences": sent}, "spec": {}});
-        let answer = fixture.admin.post(&format!("{ACCOUNTS}/robot/token"), &body).expect("an answer").expect(201);
+        let answer = fixture.admin.post(&format!("{ACCOUNTS}/robot/token"), &body).expect_status(201);
         assert_eq!(answer["metadata"]["ownerReferences"], kept, "{sent}");
     }
 }

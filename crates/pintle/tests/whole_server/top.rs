@@ -1,5 +1,6 @@
 //! The page of `pintle top` about a running server.
 
+use crate::common::http::Answered;
 use crate::common::process::{Installation, pintle};
 use serde_json::json;
 
@@ -10,7 +11,7 @@ fn one_page_has_what_the_server_did() {
     let mut client = process.endpoint().client();
     let path = "/api/v1/namespaces/default/configmaps";
     for name in ["a", "b", "c"] {
-        client.post(path, &json!({"metadata": {"name": name}})).expect("an answer").expect(201);
+        client.post(path, &json!({"metadata": {"name": name}})).expect_status(201);
     }
     let top = |arguments: &[&str]| {
         let kubeconfig = installation.kubeconfig();
@@ -37,7 +38,7 @@ fn the_dashboard_asks_for_metrics_that_there_are() {
     let dashboard = include_str!("../../../../docs/monitoring/grafana.json");
     let installation = Installation::own();
     let process = installation.start_with(&["--storage=memory"]);
-    let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
+    let metrics = process.endpoint().client().get("/metrics").answer().text();
     let is_metric = |word: &&str| ["apiserver_", "process_", "workqueue_"].iter().any(|start| word.starts_with(start));
     let words = dashboard.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let mut asked = 0;
@@ -54,7 +55,7 @@ fn each_store_has_a_size() {
     let installation = Installation::own();
     for storage in ["--storage=memory", "--storage=embedded"] {
         let process = installation.start_with(&[storage]);
-        let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
+        let metrics = process.endpoint().client().get("/metrics").answer().text();
         let of = |line: &str| {
             line.strip_prefix("apiserver_storage_size_bytes{storage_cluster_id=\"etcd-0\"} ")?.parse().ok()
         };

@@ -2,6 +2,7 @@
 //! the request's version. Guarantees that data outside the canonical form is validated, and that it has no effect on
 //! later requests.
 
+use crate::common::http::Answered;
 use crate::common::http::{Answer, Client};
 use crate::common::in_process::InProcess;
 use crate::common::process::{Installation, Process};
@@ -16,7 +17,7 @@ fn serve(installation: &Installation) -> Process {
 }
 
 fn post(client: &mut Client, path: &str, object: Value) -> Answer {
-    client.post(&format!("{path}?dryRun=All"), &object).expect("an answer")
+    client.post(&format!("{path}?dryRun=All"), &object).answer()
 }
 
 /// The fields named by an error.
@@ -70,7 +71,7 @@ fn empty_values_are_not_absent() {
         json!({"metadata": {"name": "a"}, "spec": {"containers": containers, "overhead": overhead}})
     };
     let account = json!({"metadata": {"name": "default"}});
-    client.post(&format!("{DEFAULT}/serviceaccounts"), &account).expect("an answer");
+    client.post(&format!("{DEFAULT}/serviceaccounts"), &account).answer();
     post(client, &format!("{DEFAULT}/pods"), pod(Value::Null)).expect(201);
     post(client, &format!("{DEFAULT}/pods"), pod(json!({}))).expect(403);
 }
@@ -82,7 +83,7 @@ fn a_namespace_allows_admin_access() {
     let client = &mut process.endpoint().client();
     let labels = json!({"resource.kubernetes.io/admin-access": "true"});
     let namespace = json!({"metadata": {"name": "open", "labels": labels}});
-    client.post("/api/v1/namespaces", &namespace).expect("an answer").expect(201);
+    client.post("/api/v1/namespaces", &namespace).expect_status(201);
     for (namespace, admin, expected) in [
         ("default", false, vec![]),
         ("default", true, vec!["spec.devices.requests[0].adminAccess"]),
@@ -114,10 +115,10 @@ fn addresses_are_generated_without_a_suffix() {
     let parent = json!({"resource": "services", "namespace": "default", "name": "a"});
     let address = |prefix: &str| json!({"metadata": {"generateName": prefix}, "spec": {"parentRef": parent}});
     let path = "/apis/networking.k8s.io/v1/ipaddresses";
-    let made = client.post(path, &address("192.0.2.7")).expect("an answer").expect(201);
+    let made = client.post(path, &address("192.0.2.7")).expect_status(201);
     assert_eq!(made["metadata"]["name"], "192.0.2.7");
-    client.post(path, &address("192.0.2.7")).expect("an answer").expect(409);
-    let refused = client.post(path, &address("x-")).expect("an answer").expect(422);
+    client.post(path, &address("192.0.2.7")).expect_status(409);
+    let refused = client.post(path, &address("x-")).expect_status(422);
     assert_eq!(refused["details"]["name"], "x-");
 }
 
@@ -127,8 +128,8 @@ fn a_name_is_taken_though_one_could_be_generated() {
     let client = &mut server.client();
     let path = format!("{DEFAULT}/configmaps");
     let object = json!({"metadata": {"generateName": "a-", "name": "b"}});
-    client.post(&path, &object).expect("an answer").expect(201);
-    let refused = client.post(&path, &object).expect("an answer");
+    client.post(&path, &object).expect_status(201);
+    let refused = client.post(&path, &object).answer();
     assert_eq!(refused.header("retry-after"), "1");
     let refused = refused.expect(409);
     let message = "configmaps \"b\" already exists, the server was not able to generate a unique name for the object";
@@ -141,27 +142,27 @@ fn a_binding_is_validated_and_its_pod_is_not() {
     let installation = Installation::new();
     let process = serve(&installation);
     let client = &mut process.endpoint().client();
-    client.post(&format!("{DEFAULT}/serviceaccounts"), &json!({"metadata": {"name": "default"}})).expect("an answer");
+    client.post(&format!("{DEFAULT}/serviceaccounts"), &json!({"metadata": {"name": "default"}})).answer();
     let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
-    client.post(&format!("{DEFAULT}/pods"), &pod).expect("an answer").expect(201);
+    client.post(&format!("{DEFAULT}/pods"), &pod).expect_status(201);
     let conditions = json!([{"type": "PodScheduled", "status": "False"}, {"type": "Ready", "status": "False"}]);
     let status = json!({"status": {"nominatedNodeName": "n", "conditions": conditions}}).to_string();
     let merge = "application/merge-patch+json";
     let patched = client.send("PATCH", &format!("{DEFAULT}/pods/p/status"), merge, status.as_bytes());
-    patched.expect("an answer").expect(200);
+    patched.expect_status(200);
     let bind = |uid: &str, target: Value| {
         let labels = json!({"a": "b"});
         let metadata = json!({"name": "p", "uid": uid, "labels": labels, "annotations": {"not a key": "v"}});
         json!({"metadata": metadata, "target": target})
     };
     let path = format!("{DEFAULT}/pods/p/binding");
-    client.post(&path, &bind("", json!({}))).expect("an answer").expect(500);
-    let refused = client.post(&path, &bind("other", json!({"name": "n"}))).expect("an answer").expect(409);
+    client.post(&path, &bind("", json!({}))).expect_status(500);
+    let refused = client.post(&path, &bind("other", json!({"name": "n"}))).expect_status(409);
     assert_eq!(refused["details"]["kind"], "pods");
-    client.post(&path, &bind("", json!({"name": "n"}))).expect("an answer").expect(201);
-    let refused = client.post(&path, &bind("", json!({"name": "n"}))).expect("an answer").expect(409);
+    client.post(&path, &bind("", json!({"name": "n"}))).expect_status(201);
+    let refused = client.post(&path, &bind("", json!({"name": "n"}))).expect_status(409);
     assert_eq!(refused["details"]["kind"], "pods/binding");
-    let pod = client.get(&format!("{DEFAULT}/pods/p")).expect("an answer").expect(200);
+    let pod = client.get(&format!("{DEFAULT}/pods/p")).expect_status(200);
     assert_eq!(pod["metadata"]["annotations"]["not a key"], "v");
     assert_eq!(pod["metadata"]["labels"], json!({"a": "b"}));
     assert_eq!(pod["spec"]["nodeName"], "n");

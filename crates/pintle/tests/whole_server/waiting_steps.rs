@@ -2,6 +2,7 @@
 //! that their failures are returned, and that a disconnected client ends the wait. Must never depend on timing: the test ends
 //! each wait.
 
+use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, JSON, MERGE_PATCH};
 use crate::common::schemas::{field, object};
 use crate::common::wait_for;
@@ -185,16 +186,16 @@ fn frobber(version: &str, name: &str, height: &str, inches: i64) -> Value {
 fn writes_and_reads_wait_for_conversion() {
     let fixture = Fixture::start();
     let client = &mut fixture.client();
-    let made = client.post(V7, &frobber("v7", "a", "heightInInches", 3)).expect("an answer").expect(201);
+    let made = client.post(V7, &frobber("v7", "a", "heightInInches", 3)).expect_status(201);
     assert_eq!((&made["spec"]["heightInInches"], &made["apiVersion"]), (&json!(3), &json!("fun.example.com/v7")));
     let owned = &made["metadata"]["managedFields"][0];
     assert_eq!(owned["apiVersion"], "fun.example.com/v7");
     assert!(owned["fieldsV1"]["f:spec"]["f:heightInInches"].is_object(), "{owned}");
-    let stored = client.get(&format!("{V6}/a")).expect("an answer").expect(200);
+    let stored = client.get(&format!("{V6}/a")).expect_status(200);
     assert_eq!((&stored["spec"]["height"], &stored["apiVersion"]), (&json!(3), &json!("fun.example.com/v6")));
     // Managers of another version are compared in that version.
     let patched = client.send("PATCH", &format!("{V6}/a?fieldManager=m"), MERGE_PATCH, br#"{"spec":{"height":4}}"#);
-    let patched = patched.expect("an answer").expect(200);
+    let patched = patched.expect_status(200);
     let managers = patched["metadata"]["managedFields"].as_array().expect("managers");
     let of_v7 = managers.iter().find(|entry| entry["apiVersion"] == "fun.example.com/v7").expect("the creator");
     assert!(of_v7["fieldsV1"]["f:spec"]["f:heightInInches"].is_null(), "the height is another's now: {of_v7}");
@@ -203,18 +204,18 @@ fn writes_and_reads_wait_for_conversion() {
     let path = format!("{V7}/a?fieldManager=applier");
     let apply = |path: &str, client: &mut Client| {
         let sent = client.send("PATCH", path, "application/apply-patch+yaml", config.to_string().as_bytes());
-        sent.expect("an answer")
+        sent.answer()
     };
     let refused = apply(&path, client).expect(409);
     assert_eq!(refused["details"]["causes"][0]["field"], ".spec.height", "as the other manager names it: {refused}");
     let applied = apply(&format!("{path}&force=true"), client).expect(200);
     assert_eq!(applied["spec"], json!({"heightInInches": 5, "color": "red"}));
-    let mut object = client.get(&format!("{V7}/a")).expect("an answer").expect(200);
+    let mut object = client.get(&format!("{V7}/a")).expect_status(200);
     object["spec"]["heightInInches"] = json!(6);
-    assert_eq!(client.put(&format!("{V7}/a"), &object).expect("an answer").expect(200)["spec"]["heightInInches"], 6);
+    assert_eq!(client.put(&format!("{V7}/a"), &object).expect_status(200)["spec"]["heightInInches"], 6);
     let dry = client.send("PATCH", &format!("{V7}/a?dryRun=All"), MERGE_PATCH, br#"{"spec":{"heightInInches":7}}"#);
-    assert_eq!(dry.expect("an answer").expect(200)["spec"]["heightInInches"], 7);
-    let gone = client.delete(&format!("{V7}/a")).expect("an answer").expect(200);
+    assert_eq!(dry.expect_status(200)["spec"]["heightInInches"], 7);
+    let gone = client.delete(&format!("{V7}/a")).expect_status(200);
     assert_eq!(gone["status"], "Success", "{gone}");
 }
 
@@ -223,14 +224,14 @@ fn a_list_is_converted_at_once_and_a_watch_in_batches() {
     let fixture = Fixture::start();
     let client = &mut fixture.client();
     for name in ["a", "b", "c"] {
-        client.post(V6, &frobber("v6", name, "height", 1)).expect("an answer").expect(201);
+        client.post(V6, &frobber("v6", name, "height", 1)).expect_status(201);
     }
     fixture.calls();
-    let listed = client.get(V7).expect("an answer").expect(200);
+    let listed = client.get(V7).expect_status(200);
     let heights = listed["items"].as_array().expect("items").iter().map(|item| &item["spec"]["heightInInches"]);
     assert!(heights.eq([&json!(1); 3]), "{listed}");
     assert_eq!(fixture.calls(), [3], "all objects of a list in one call");
-    client.get(V6).expect("an answer").expect(200);
+    client.get(V6).expect_status(200);
     assert_eq!(fixture.calls(), [0; 0], "the storage version is not converted");
     let mut watch = fixture.client().watch(&format!("{V7}?watch=true")).expect("a watch");
     for name in ["a", "b", "c"] {
@@ -239,9 +240,9 @@ fn a_list_is_converted_at_once_and_a_watch_in_batches() {
         assert_eq!(object["spec"]["heightInInches"], 1, "{object}");
     }
     assert_eq!(fixture.calls(), [3]);
-    client.post(V6, &frobber("v6", "d", "height", 4)).expect("an answer").expect(201);
+    client.post(V6, &frobber("v6", "d", "height", 4)).expect_status(201);
     assert_eq!(watch.event().1["spec"]["heightInInches"], 4);
-    client.delete(&format!("{V6}/d")).expect("an answer").expect(200);
+    client.delete(&format!("{V6}/d")).expect_status(200);
     let (kind, object) = watch.event();
     assert_eq!((kind.as_str(), &object["spec"]["heightInInches"]), ("DELETED", &json!(4)));
 }
@@ -258,7 +259,7 @@ fn a_long_list_is_converted_in_batches_while_it_is_sent() {
     };
     let names: Vec<_> = (0..COUNT).map(|at| format!("f{at:02}")).collect();
     for name in &names {
-        client.post(V6, &long(name, 1)).expect("an answer").expect(201);
+        client.post(V6, &long(name, 1)).expect_status(201);
     }
     let check_calls = |what: &str| {
         let calls = fixture.calls();
@@ -267,14 +268,14 @@ fn a_long_list_is_converted_in_batches_while_it_is_sent() {
         assert!(calls.iter().all(|objects| *objects <= 13), "{what}: {calls:?}");
     };
     fixture.calls();
-    let listed = client.get(V7).expect("an answer").expect(200);
+    let listed = client.get(V7).expect_status(200);
     let items = listed["items"].as_array().expect("items");
     assert!(items.iter().all(|item| item["spec"]["heightInInches"] == 1 && item["apiVersion"].is_null()));
     assert!(
         items.iter().map(|item| item["metadata"]["name"].as_str()).eq(names.iter().map(|name| Some(name.as_str())))
     );
     check_calls("a list");
-    let indented = client.get(&format!("{V7}?pretty=true")).expect("an answer");
+    let indented = client.get(&format!("{V7}?pretty=true")).answer();
     assert!(indented.text().starts_with("{\n  \"kind\": \"FrobberList\",\n"));
     assert_eq!(indented.json(), listed);
     check_calls("an indented list");
@@ -286,43 +287,43 @@ fn a_long_list_is_converted_in_batches_while_it_is_sent() {
     }
     check_calls("a watch");
     // An object of the last batch that cannot be converted.
-    client.post(V6, &long("g", 13)).expect("an answer").expect(201);
+    client.post(V6, &long("g", 13)).expect_status(201);
     assert!(fixture.client().get(V7).is_err(), "a list that has begun is broken off");
-    let refused = client.delete(V7).expect("an answer").expect(500);
+    let refused = client.delete(V7).expect_status(500);
     assert!(
         refused["message"].as_str().is_some_and(|text| text.contains("conversion of height 13 failed")),
         "{refused}"
     );
-    let kept = client.get(V6).expect("an answer").expect(200);
+    let kept = client.get(V6).expect_status(200);
     assert_eq!(kept["items"].as_array().map(Vec::len), Some(COUNT + 1), "nothing is deleted that cannot be shown");
-    client.delete(&format!("{V6}/g")).expect("an answer").expect(200);
+    client.delete(&format!("{V6}/g")).expect_status(200);
     fixture.calls();
-    let deleted = client.delete(V7).expect("an answer").expect(200);
+    let deleted = client.delete(V7).expect_status(200);
     assert_eq!(deleted["items"].as_array().map(Vec::len), Some(COUNT));
     assert!(deleted["items"].as_array().expect("items").iter().all(|item| item["spec"]["heightInInches"] == 1));
-    assert_eq!(client.get(V6).expect("an answer").expect(200)["items"], json!([]));
+    assert_eq!(client.get(V6).expect_status(200)["items"], json!([]));
     // Of the first batch.
-    client.post(V6, &long("g", 13)).expect("an answer").expect(201);
-    client.get(V7).expect("an answer").expect(500);
+    client.post(V6, &long("g", 13)).expect_status(201);
+    client.get(V7).expect_status(500);
 }
 
 #[test]
 fn a_conversion_that_fails_is_answered_and_stores_nothing() {
     let fixture = Fixture::start();
     let client = &mut fixture.client();
-    let refused = client.post(V7, &frobber("v7", "a", "heightInInches", 13)).expect("an answer").expect(500);
+    let refused = client.post(V7, &frobber("v7", "a", "heightInInches", 13)).expect_status(500);
     assert!(
         refused["message"].as_str().is_some_and(|text| text.contains("conversion of height 13 failed")),
         "{refused}"
     );
-    assert_eq!(client.get(&format!("{V6}/a")).expect("an answer").status, 404);
-    client.post(V6, &frobber("v6", "a", "height", 13)).expect("an answer").expect(201);
-    assert_eq!(client.get(&format!("{V7}/a")).expect("an answer").status, 500);
-    assert_eq!(client.get(V7).expect("an answer").status, 500);
+    assert_eq!(client.get(&format!("{V6}/a")).answer().status, 404);
+    client.post(V6, &frobber("v6", "a", "height", 13)).expect_status(201);
+    assert_eq!(client.get(&format!("{V7}/a")).answer().status, 500);
+    assert_eq!(client.get(V7).answer().status, 500);
     let mut watch = fixture.client().watch(&format!("{V7}?watch=true")).expect("a watch");
     let (kind, status) = watch.event();
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(500)));
-    assert_eq!(client.get(&format!("{V6}/a")).expect("an answer").status, 200, "nobody else is concerned");
+    assert_eq!(client.get(&format!("{V6}/a")).answer().status, 200, "nobody else is concerned");
 }
 
 #[test]
@@ -330,9 +331,9 @@ fn a_waiting_plugin_blocks_only_its_request_and_is_cancelled_with_it() {
     let fixture = Fixture::start();
     let path = "/api/v1/namespaces/default/configmaps";
     let named = |name: &str| json!({"metadata": {"name": name}});
-    let refused = fixture.client().post(path, &named("bad")).expect("an answer").expect(403);
+    let refused = fixture.client().post(path, &named("bad")).expect_status(403);
     assert_eq!(refused["message"], "configmaps \"bad\" is forbidden: it is bad");
-    let made = fixture.client().post(path, &named("good")).expect("an answer");
+    let made = fixture.client().post(path, &named("good")).answer();
     assert_eq!(made.header("warning"), "299 - \"it was held\"");
     assert_eq!(made.expect(201)["data"]["held"], "true");
     // A client that leaves while its request is held.
@@ -343,12 +344,12 @@ fn a_waiting_plugin_blocks_only_its_request_and_is_cancelled_with_it() {
     leaving.write_all((head + &body).as_bytes()).expect("it is sent");
     wait_for("the request is held", || (fixture.holding.held.load(Ordering::SeqCst) == 1).then_some(()));
     // Others are served meanwhile.
-    fixture.client().get(&format!("{path}/good")).expect("an answer").expect(200);
+    fixture.client().get(&format!("{path}/good")).expect_status(200);
     drop(leaving);
     wait_for("its plugin ends", || (fixture.holding.dropped.load(Ordering::SeqCst) == 1).then_some(()));
-    assert_eq!(fixture.client().get(&format!("{path}/slow")).expect("an answer").status, 404, "nothing was stored");
+    assert_eq!(fixture.client().get(&format!("{path}/slow")).answer().status, 404, "nothing was stored");
     // One that stays is answered once the plugin is done.
     fixture.holding.lets_go.store(true, Ordering::SeqCst);
-    fixture.client().post(path, &named("slow")).expect("an answer").expect(201);
+    fixture.client().post(path, &named("slow")).expect_status(201);
     assert_eq!(fixture.holding.dropped.load(Ordering::SeqCst), 1);
 }

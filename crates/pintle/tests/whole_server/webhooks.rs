@@ -3,6 +3,7 @@
 //! never depend on a timeout: the peer decides when a call ends.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::http::Client;
 use bytes::Bytes;
 use data_encoding::BASE64;
@@ -31,8 +32,8 @@ fn configure(client: &mut Client, kind: &str, url: &str, failure_policy: &str) {
         }],
     });
     let path = format!("/apis/admissionregistration.k8s.io/v1/{kind}webhookconfigurations");
-    client.delete(&format!("{path}/hooks")).expect("an answer");
-    client.post(&path, &configuration).expect("an answer").expect(201);
+    client.delete(&format!("{path}/hooks")).answer();
+    client.post(&path, &configuration).expect_status(201);
 }
 
 /// A closure that returns this body for every review.
@@ -69,15 +70,15 @@ fn a_hanging_webhook_blocks_only_matching_requests() {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let object = json!({"metadata": {"name": "a"}});
-            let _ = answered.send(waiting.post(CONFIG_MAPS, &object).expect("an answer"));
+            let _ = answered.send(waiting.post(CONFIG_MAPS, &object).answer());
         });
         let (connection, _) = peer.accept().expect("a call");
         // The call is under way; all else goes on, config maps that are not new among it.
         for name in ["a", "b", "c"] {
-            client.post(SECRETS, &json!({"metadata": {"name": name}})).expect("an answer").expect(201);
+            client.post(SECRETS, &json!({"metadata": {"name": name}})).expect_status(201);
         }
-        client.get(CONFIG_MAPS).expect("an answer").expect(200);
-        client.get("/readyz").expect("an answer").expect_text("ok");
+        client.get(CONFIG_MAPS).expect_status(200);
+        client.get("/readyz").answer().expect_text("ok");
         assert!(answer.try_recv().is_err(), "the webhook's requests wait for it");
         drop(connection);
         drop(peer);
@@ -85,7 +86,7 @@ fn a_hanging_webhook_blocks_only_matching_requests() {
         let message = refused["message"].as_str().unwrap_or_default().to_owned();
         assert!(message.contains("failed calling webhook \"w.example.com\""), "{message}");
     });
-    client.get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(404);
+    client.get(&format!("{CONFIG_MAPS}/a")).expect_status(404);
 }
 
 /// Knows one service, which is no object of the cluster.
@@ -115,13 +116,9 @@ fn a_resolver_of_the_embedder_finds_services() {
     };
     let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
     let refused = std::thread::scope(|scope| {
-        client
-            .post(path, &json!({"metadata": {"name": "hooks"}, "webhooks": [hook("known")]}))
-            .expect("an answer")
-            .expect(201);
+        client.post(path, &json!({"metadata": {"name": "hooks"}, "webhooks": [hook("known")]})).expect_status(201);
         let mut waiting = fixture.client();
-        let call =
-            scope.spawn(move || waiting.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer"));
+        let call = scope.spawn(move || waiting.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).answer());
         drop(peer.accept().expect("a call"));
         call.join().expect("an answer").expect(500)
     });
@@ -129,12 +126,9 @@ fn a_resolver_of_the_embedder_finds_services() {
     let [is_url, is_peer] = ["Post \"https://known.nowhere.svc:443/?timeout=10s\": ", &format!("127.0.0.1:{port}")]
         .map(|part| message.contains(part));
     assert!(is_url && (is_peer || message.ends_with("EOF")), "{message}");
-    client.delete(&format!("{path}/hooks")).expect("an answer").expect(200);
-    client
-        .post(path, &json!({"metadata": {"name": "hooks"}, "webhooks": [hook("other")]}))
-        .expect("an answer")
-        .expect(201);
-    let refused = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(500);
+    client.delete(&format!("{path}/hooks")).expect_status(200);
+    client.post(path, &json!({"metadata": {"name": "hooks"}, "webhooks": [hook("other")]})).expect_status(201);
+    let refused = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect_status(500);
     let message = refused["message"].as_str().unwrap_or_default();
     assert!(message.ends_with("service \"other\" not found"), "{message}");
 }
@@ -160,14 +154,14 @@ fn invalid_responses_follow_the_failure_policy() {
     for (at, url) in urls.iter().enumerate() {
         let object = json!({"metadata": {"name": format!("c{at}")}});
         configure(&mut client, "validating", url, "Fail");
-        let refused = client.post(CONFIG_MAPS, &object).expect("an answer").expect(500);
+        let refused = client.post(CONFIG_MAPS, &object).expect_status(500);
         let message = refused["message"].as_str().unwrap_or_default();
         assert!(
             message.starts_with("Internal error occurred: failed calling webhook \"w.example.com\""),
             "{at}: {message}"
         );
         configure(&mut client, "validating", url, "Ignore");
-        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &object).expect_status(201);
     }
 }
 
@@ -184,10 +178,10 @@ fn validating_webhooks_warn_after_policies() {
     let validations = json!([{"expression": "false", "message": "from the policy"}]);
     let spec = json!({"matchConstraints": {"resourceRules": [rule]}, "validations": validations});
     let policy = json!({"metadata": {"name": "p"}, "spec": spec});
-    client.post(&format!("{group}/validatingadmissionpolicies"), &policy).expect("an answer").expect(201);
+    client.post(&format!("{group}/validatingadmissionpolicies"), &policy).expect_status(201);
     let binding = json!({"metadata": {"name": "p"}, "spec": {"policyName": "p", "validationActions": ["Warn"]}});
-    client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect("an answer").expect(201);
-    let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "warned"}})).expect("an answer");
+    client.post(&format!("{group}/validatingadmissionpolicybindings"), &binding).expect_status(201);
+    let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "warned"}})).answer();
     let warnings: Vec<&str> =
         answer.headers.iter().filter(|(name, _)| name == "warning").map(|(_, text)| text.as_str()).collect();
     assert_eq!(answer.status, 201);
@@ -205,7 +199,7 @@ fn a_closure_changes_what_is_written() {
     });
     let mut client = fixture.client();
     configure(&mut client, "mutating", &url, "Fail");
-    let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer");
+    let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).answer();
     assert_eq!(answer.header("warning"), "299 - \"changed\"");
     assert_eq!(answer.expect(201)["data"], json!({"a": "b"}));
 }
@@ -256,10 +250,10 @@ fn what_is_not_stored_is_changed_by_webhooks() {
     });
     let configuration = json!({"metadata": {"name": "hooks"}, "webhooks": [hook]});
     let path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
-    client.post(path, &configuration).expect("an answer").expect(201);
+    client.post(path, &configuration).expect_status(201);
     let binding = json!({"metadata": {"name": "q"}, "target": {"name": "wrong"}});
-    client.post("/api/v1/namespaces/default/bindings", &binding).expect("an answer").expect(201);
-    let bound = client.get("/api/v1/namespaces/default/pods/q").expect("an answer").expect(200);
+    client.post("/api/v1/namespaces/default/bindings", &binding).expect_status(201);
+    let bound = client.get("/api/v1/namespaces/default/pods/q").expect_status(200);
     assert_eq!(bound["spec"]["nodeName"], "right");
     let attributes = json!({"verb": "get", "resource": "pods"});
     let own = json!({"resourceAttributes": attributes});
@@ -360,7 +354,7 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     let mut url = String::new();
     let fixture = Fixture::empty(|builder| url = builder.webhooks.clients.register("converts", converting()));
     let mut client = fixture.client();
-    client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &things(&url, "v1")).expect_status(201);
     for name in ["read", "written"] {
         let object = json!({"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": name}, "spec": {"host": "h"}});
         let path = "/apis/shop.example.com/v1/things";
@@ -368,19 +362,19 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     }
     let moved = json!({"spec": {"versions": things(&url, "v2")["spec"]["versions"]}}).to_string();
     let path = format!("{DEFINITIONS}/things.shop.example.com");
-    client.send("PATCH", &path, "application/merge-patch+json", moved.as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", &path, "application/merge-patch+json", moved.as_bytes()).expect_status(200);
     // As soon as the definition has changed, whether or not the objects in memory were converted yet.
     let patch = json!({"spec": {"size": 1}}).to_string();
     let path = format!("{THINGS}/written");
     let written = client.send("PATCH", &path, "application/merge-patch+json", patch.as_bytes());
-    assert_eq!(written.expect("an answer").expect(200)["spec"], json!({"address": "h", "size": 1}));
+    assert_eq!(written.expect_status(200)["spec"], json!({"address": "h", "size": 1}));
     // An object that was not written since is converted whenever it is shown.
-    let read = client.get(&format!("{THINGS}/read")).expect("an answer").expect(200);
+    let read = client.get(&format!("{THINGS}/read")).expect_status(200);
     assert_eq!((&read["apiVersion"], &read["spec"]), (&json!("shop.example.com/v2"), &json!({"address": "h"})));
-    let list = client.get(THINGS).expect("an answer").expect(200);
+    let list = client.get(THINGS).expect_status(200);
     let versions = list["items"].as_array().into_iter().flatten().map(|thing| thing["spec"]["address"].clone());
     assert_eq!(versions.collect::<Vec<_>>(), [json!("h"), json!("h")]);
-    let metrics = client.get("/metrics").expect("an answer").text();
+    let metrics = client.get("/metrics").answer().text();
     for counted in [
         "apiserver_conversion_webhook_request_total{failure_type=\"\",result=\"success\"} ",
         "apiserver_crd_conversion_webhook_duration_seconds_count{crd_name=\"things.shop.example.com\",from_version=\"v1\",\
@@ -404,13 +398,13 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
         url = builder.webhooks.clients.register("converts", stored_wrong);
     });
     let mut client = fixture.client();
-    client.post(DEFINITIONS, &things(&url, "v1")).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &things(&url, "v1")).expect_status(201);
     let thing = |name: &str, address: Value| json!({"apiVersion": "shop.example.com/v2", "kind": "Thing", "metadata": {"name": name}, "spec": {"address": address}});
     let created = crate::common::wait_for("a thing", || {
         client.post(THINGS, &thing("a", json!("h"))).ok().filter(|answer| answer.status == 201)
     });
     assert_eq!(created.json()["spec"], json!({"address": 5}), "what conversion gives is not validated");
-    let refused = client.post(THINGS, &thing("b", json!(5))).expect("an answer").expect(422);
+    let refused = client.post(THINGS, &thing("b", json!(5))).expect_status(422);
     assert_eq!(refused["details"]["causes"][0]["field"], "spec.address");
 }
 
@@ -451,7 +445,7 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
         }
         definition
     };
-    client.post(DEFINITIONS, &definition("v1")).expect("an answer").expect(201);
+    client.post(DEFINITIONS, &definition("v1")).expect_status(201);
     let mut create = |version: &str, name: &str, field: &str, value: &str| {
         let object = json!({"apiVersion": format!("shop.example.com/{version}"), "kind": "Thing",
             "metadata": {"name": name}, "spec": {field: value}});
@@ -464,13 +458,13 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
     let mut client = fixture.client();
     let moved = json!({"spec": {"versions": definition("v2")["spec"]["versions"]}}).to_string();
     let path = format!("{DEFINITIONS}/things.shop.example.com");
-    client.send("PATCH", &path, "application/merge-patch+json", moved.as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", &path, "application/merge-patch+json", moved.as_bytes()).expect_status(200);
     create("v2", "new-red", "address", "red");
 
     // Both versions select all objects by their own fields, whatever version these are stored in.
     for (version, field) in [("v1", "spec.host"), ("v2", "spec.address")] {
         let path = format!("{GROUP}/{version}/things?fieldSelector={field}%3Dred");
-        let list = client.get(&path).expect("an answer").expect(200);
+        let list = client.get(&path).expect_status(200);
         assert_eq!(names(&list), ["new-red", "old-red"], "{version}");
         let api_version = format!("shop.example.com/{version}");
         assert!(
@@ -489,7 +483,7 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
             let patch = json!({"spec": {"address": color}}).to_string();
             let path = format!("{GROUP}/v2/things/old-blue");
             let merge = "application/merge-patch+json";
-            change.send("PATCH", &path, merge, patch.as_bytes()).expect("an answer").expect(200);
+            change.send("PATCH", &path, merge, patch.as_bytes()).expect_status(200);
         }
         for kind in ["ADDED", "DELETED"] {
             let (found, thing) = watch.event();
@@ -498,7 +492,7 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
             assert_eq!(thing["spec"][last], "red");
         }
         let table = fixture.client().with_header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
-        let table = { table }.get(&format!("{GROUP}/{version}/things")).expect("an answer").expect(200);
+        let table = { table }.get(&format!("{GROUP}/{version}/things")).expect_status(200);
         let cells = table["rows"].as_array().into_iter().flatten().map(|row| row["cells"][1].clone());
         assert_eq!(cells.collect::<Vec<_>>(), [json!("red"), json!("green"), json!("red")], "{version}");
     }
@@ -513,8 +507,8 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
         ("v1/things", 500),
         ("v2/things", 500),
     ] {
-        client.get(&format!("{GROUP}/{path}")).expect("an answer").expect(status);
+        client.get(&format!("{GROUP}/{path}")).expect_status(status);
     }
-    client.delete(&format!("{GROUP}/v2/things/old-red")).expect("an answer").expect(500);
-    client.delete(&format!("{GROUP}/v1/things/old-red")).expect("an answer").expect(200);
+    client.delete(&format!("{GROUP}/v2/things/old-red")).expect_status(500);
+    client.delete(&format!("{GROUP}/v1/things/old-red")).expect_status(200);
 }

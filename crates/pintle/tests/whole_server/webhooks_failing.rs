@@ -2,6 +2,7 @@
 //! what waits for one says so. Must never depend on when a server tries again: the webhook fails until the test lets it respond.
 
 use crate::common::fixture::Fixture;
+use crate::common::http::Answered;
 use crate::common::http::{Client, MERGE_PATCH};
 use crate::common::wait_for;
 use bytes::Bytes;
@@ -73,8 +74,8 @@ fn serve(webhook: &Webhook) -> (Fixture, Client) {
         "spec": {"group": "shop.example.com", "scope": "Cluster", "names": {"plural": "bolts", "kind": "Bolt"},
             "versions": versions("v1"), "conversion": conversion}});
     let mut client = fixture.client();
-    client.post(DEFINITIONS, &definition).expect("an answer").expect(201);
-    wait_for("the resource", || (client.get(&bolts("v1")).expect("an answer").status == 200).then_some(()));
+    client.post(DEFINITIONS, &definition).expect_status(201);
+    wait_for("the resource", || (client.get(&bolts("v1")).answer().status == 200).then_some(()));
     (fixture, client)
 }
 
@@ -98,21 +99,20 @@ fn writes_of_the_stored_version_go_on_and_keep_the_managers_of_others() {
     let other = bolts("v2");
     let applied = json!({"apiVersion": "shop.example.com/v2", "kind": "Bolt", "metadata": {"name": "a"},
         "spec": {"size": 1}});
-    let apply = |client: &mut Client, path: String| {
-        client.send("PATCH", &path, APPLY, applied.to_string().as_bytes()).expect("an answer")
-    };
+    let apply =
+        |client: &mut Client, path: String| client.send("PATCH", &path, APPLY, applied.to_string().as_bytes()).answer();
     apply(&mut client, format!("{other}/a?fieldManager=two")).expect(201);
     let path = format!("{}/a", bolts("v1"));
     webhook.fail(true);
     let patch = |client: &mut Client, patch: Value| {
         let path = format!("{path}?fieldManager=one");
-        client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer")
+        client.send("PATCH", &path, MERGE_PATCH, patch.to_string().as_bytes()).answer()
     };
     let labeled = patch(&mut client, json!({"metadata": {"labels": {"a": "b"}}})).expect(200);
     assert_eq!(managers(&labeled), ["two v2 size", "one v1 "]);
     let mut sent = patch(&mut client, json!({"metadata": {"finalizers": ["example.com/hold"]}})).expect(200);
     sent["spec"]["head"] = json!("hex");
-    let put = client.put(&format!("{path}?fieldManager=one"), &sent).expect("an answer").expect(200);
+    let put = client.put(&format!("{path}?fieldManager=one"), &sent).expect_status(200);
     assert_eq!(
         (&put["spec"], managers(&put)),
         (&json!({"head": "hex", "size": 1}), vec!["two v2 size".to_owned(), "one v1 head".to_owned()])
@@ -122,7 +122,7 @@ fn writes_of_the_stored_version_go_on_and_keep_the_managers_of_others() {
     assert_eq!(refused, 400, "of another version");
     let of_stored = applied.to_string().replace("example.com/v2", "example.com/v1");
     let refused = client.send("PATCH", &format!("{path}?fieldManager=three"), APPLY, of_stored.as_bytes());
-    let refused = refused.expect("an answer").expect(500);
+    let refused = refused.expect_status(500);
     let message = refused["message"].as_str().unwrap_or_default();
     assert!(message.starts_with("conversion webhook for shop.example.com/v1, Kind=Bolt failed: "), "{message}");
     // When it responds again, fields have one owner as before.
@@ -130,9 +130,9 @@ fn writes_of_the_stored_version_go_on_and_keep_the_managers_of_others() {
     let changed = patch(&mut client, json!({"spec": {"size": 2}})).expect(200);
     assert_eq!(managers(&changed), ["one v1 head,size"]);
     webhook.fail(true);
-    client.delete(&path).expect("an answer").expect(200);
+    client.delete(&path).expect_status(200);
     patch(&mut client, json!({"metadata": {"finalizers": null}})).expect(200);
-    client.get(&path).expect("an answer").expect(404);
+    client.get(&path).expect_status(404);
 }
 
 #[test]
@@ -141,13 +141,13 @@ fn a_definition_says_why_its_objects_cannot_be_deleted() {
     let (_fixture, mut client) = serve(&webhook);
     let object = json!({"apiVersion": "shop.example.com/v1", "kind": "Bolt", "metadata": {"name": "a"},
         "spec": {"size": 1}});
-    client.post(&bolts("v1"), &object).expect("an answer").expect(201);
+    client.post(&bolts("v1"), &object).expect_status(201);
     let moved = json!({"spec": {"versions": versions("v2")}}).to_string();
-    client.send("PATCH", DEFINITION, MERGE_PATCH, moved.as_bytes()).expect("an answer").expect(200);
+    client.send("PATCH", DEFINITION, MERGE_PATCH, moved.as_bytes()).expect_status(200);
     webhook.fail(true);
-    client.delete(DEFINITION).expect("an answer").expect(200);
+    client.delete(DEFINITION).expect_status(200);
     let terminating = |client: &mut Client| {
-        let found = client.get(DEFINITION).expect("an answer").expect(200);
+        let found = client.get(DEFINITION).expect_status(200);
         let conditions = found["status"]["conditions"].as_array().cloned().unwrap_or_default();
         let condition = conditions.into_iter().find(|condition| condition["type"] == "Terminating");
         (condition.unwrap_or_default(), found["metadata"]["resourceVersion"].clone())
@@ -164,5 +164,5 @@ fn a_definition_says_why_its_objects_cannot_be_deleted() {
     wait_for("another try", || (webhook.failures.load(Ordering::SeqCst) > tries).then_some(()));
     assert_eq!(terminating(&mut client), noted);
     webhook.fail(false);
-    wait_for("its end", || (client.get(DEFINITION).expect("an answer").status == 404).then_some(()));
+    wait_for("its end", || (client.get(DEFINITION).answer().status == 404).then_some(()));
 }

@@ -1,6 +1,7 @@
 //! `/statusz` and `/flagz` for people and programs. Guarantees kube-apiserver's forms, errors and permissions. Must never read
 //! the times in the texts.
 
+use crate::common::http::Answered;
 use crate::common::process::Installation;
 use crate::common::wait_for;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ fn the_server_says_what_it_is() {
         "--feature-gates=AllAlpha=false",
     ]);
     let client = || process.endpoint().client();
-    let answer = |path: &str, accept: &str| client().with_header("Accept", accept).get(path).expect("an answer");
+    let answer = |path: &str, accept: &str| client().with_header("Accept", accept).get(path).answer();
     for accept in ["*/*", "text/plain", "text/*", "application/json;q=0.5,text/plain"] {
         let text = answer("/statusz", accept);
         assert_eq!((text.status, text.header("content-type")), (200, "text/plain; charset=utf-8"), "{accept}");
@@ -82,7 +83,7 @@ fn the_server_says_what_it_is() {
     for path in ["/statusz/", "/flagz/x"] {
         assert_eq!(answer(path, "*/*").status, 404, "{path}");
     }
-    let root = client().get("/").expect("an answer").expect(200);
+    let root = client().get("/").expect_status(200);
     let listed = |path: &str| root["paths"].as_array().is_some_and(|paths| paths.contains(&json!(path)));
     assert!(listed("/statusz") && listed("/flagz"), "{root}");
 }
@@ -97,22 +98,22 @@ fn zpages_need_monitoring_rights_and_their_gates() {
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "watcher"}],
     });
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-    process.endpoint().client().post(bindings, &binding).expect("an answer").expect(201);
+    process.endpoint().client().post(bindings, &binding).expect_status(201);
     // Authorization follows the roles; it is not part of the write.
     let as_watcher = || process.endpoint().client().with_header("Impersonate-User", "watcher").get("/statusz");
-    wait_for("the binding to hold", || (as_watcher().expect("an answer").status == 200).then_some(()));
+    wait_for("the binding to hold", || (as_watcher().answer().status == 200).then_some(()));
     for (user, expected) in [("watcher", 200), ("other", 403)] {
         for path in ["/statusz", "/flagz"] {
             let mut client = process.endpoint().client().with_header("Impersonate-User", user);
-            assert_eq!(client.get(path).expect("an answer").status, expected, "{user} {path}");
+            assert_eq!(client.get(path).answer().status, expected, "{user} {path}");
         }
     }
     let gates = "--feature-gates=ComponentFlagz=false,ComponentStatusz=false";
     let process = Installation::own();
     let process = process.start_with(&["--storage=memory", gates]);
     for path in ["/statusz", "/flagz"] {
-        assert_eq!(process.endpoint().client().get(path).expect("an answer").status, 404, "{path}");
+        assert_eq!(process.endpoint().client().get(path).answer().status, 404, "{path}");
     }
-    let root: Value = process.endpoint().client().get("/").expect("an answer").expect(200);
+    let root: Value = process.endpoint().client().get("/").expect_status(200);
     assert!(!root.to_string().contains("/flagz"), "{root}");
 }

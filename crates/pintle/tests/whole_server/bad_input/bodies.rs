@@ -2,6 +2,7 @@
 //! Guarantees that nothing of them is kept.
 
 use super::{CONFIG_MAPS, Says::Exactly, Says::Parts, check, nested, row};
+use crate::common::http::Answered;
 use crate::common::http::{JSON, YAML};
 use crate::common::in_process::InProcess;
 
@@ -160,7 +161,7 @@ fn bodies_in_json() {
 fn invalid_utf_8_within_a_string_becomes_the_replacement_character() {
     let server = InProcess::start();
     let body = b"{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"x\xffy\"}}";
-    let created = server.client().send("POST", CONFIG_MAPS, JSON, body).expect("an answer").expect(201);
+    let created = server.client().send("POST", CONFIG_MAPS, JSON, body).expect_status(201);
     assert_eq!(created["data"]["k"], "x\u{fffd}y");
 }
 

@@ -3,6 +3,7 @@
 
 use super::http::{Client, Endpoint, MERGE_PATCH};
 use super::streams::Redirected;
+use crate::common::http::Answered;
 use pintle::{Builder, Server, SocketConnector};
 use pintle_http::ClientTlsMaterial;
 use pintle_storage::{MemoryStore, Store};
@@ -62,7 +63,7 @@ impl Fixture {
     pub fn patch_node(&self, status: &Value) {
         let patch = json!({ "status": status }).to_string();
         let patched = self.client().send("PATCH", "/api/v1/nodes/n/status", MERGE_PATCH, patch.as_bytes());
-        patched.expect("an answer").expect(200);
+        patched.expect_status(200);
     }
 
     /// The API behind the socket.
@@ -144,10 +145,10 @@ pub fn populate(endpoint: &Endpoint, port: u16) {
     let status = json!({"status": {"phase": "Running", "podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
     let path = "/api/v1/namespaces/default/pods/p/status";
     let patched = endpoint.client().send("PATCH", path, MERGE_PATCH, status.to_string().as_bytes());
-    patched.expect("an answer").expect(200);
+    patched.expect_status(200);
 }
 
 fn create(endpoint: &Endpoint, path: &str, object: &Value) {
-    let answer = endpoint.client().post(path, object).expect("an answer");
+    let answer = endpoint.client().post(path, object).answer();
     assert!([201, 409].contains(&answer.status), "{path}: {}", answer.text());
 }

@@ -105,6 +105,7 @@ impl Answer {
     ///
     /// # Panics
     /// It has another status.
+    #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", self.text());
         self.json()
@@ -114,6 +115,31 @@ impl Answer {
     /// The response is not 200 with this body.
     pub fn expect_text(&self, text: &str) {
         assert_eq!((self.status, self.text().as_str()), (200, text));
+    }
+}
+
+/// What tests expect of a request that must be answered.
+pub trait Answered {
+    /// # Panics
+    /// There is no response.
+    fn answer(self) -> Answer;
+
+    /// The object in the body of a response with this status.
+    ///
+    /// # Panics
+    /// There is no response, or it has another status.
+    fn expect_status(self, status: u16) -> Value;
+}
+
+impl Answered for io::Result<Answer> {
+    #[track_caller]
+    fn answer(self) -> Answer {
+        self.unwrap_or_else(|error| panic!("no answer: {error}"))
+    }
+
+    #[track_caller]
+    fn expect_status(self, status: u16) -> Value {
+        self.answer().expect(status)
     }
 }
 

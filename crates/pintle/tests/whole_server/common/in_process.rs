@@ -4,6 +4,7 @@
 
 use super::http::{Client, Endpoint};
 use super::stores::Server;
+use crate::common::http::Answered;
 use tokio::runtime::Runtime;
 
 pub struct InProcess {
@@ -31,7 +32,7 @@ impl InProcess {
         let server = InProcess::start();
         let mut client = server.client();
         let account = serde_json::json!({"metadata": {"name": "default"}});
-        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect_status(201);
         (server, client)
     }
 }
