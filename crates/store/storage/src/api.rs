@@ -363,18 +363,3 @@ pub enum StoreError {
     #[error("{0}")]
     Remote(String),
 }
-
-impl StoreError {
-    /// The same error, with the path of the directory of which `copy` is a copy.
-    pub(crate) fn of(self, copy: &std::path::Path, original: &std::path::Path) -> StoreError {
-        let place = |path: PathBuf| path.strip_prefix(copy).map_or(path.clone(), |rest| original.join(rest));
-        match self {
-            StoreError::Locked(path) => StoreError::Locked(place(path)),
-            StoreError::Format { path, found, expected } => StoreError::Format { path: place(path), found, expected },
-            StoreError::Corrupt { path, detail } => StoreError::Corrupt { path: place(path), detail },
-            StoreError::Damaged { file, offset, detail } => StoreError::Damaged { file: place(file), offset, detail },
-            StoreError::Io { path, error } => StoreError::Io { path: place(path), error },
-            other => other,
-        }
-    }
-}

@@ -104,8 +104,5 @@ pub const REWRITE_POLL: Duration = Duration::from_millis(20);
 /// The delay before the disk is accessed again after a failure.
 pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Size of the block cache for reading a store of format 1, in bytes.
-pub const ENGINE_CACHE_BYTES: u64 = 1024 * 1024;
-
 /// Size of values after which a batch is written during an import, in bytes.
 pub const FILL_BYTES: usize = 4 * 1024 * 1024;

@@ -199,6 +199,20 @@ fn one_at_a_time() {
     open(directory.path(), EmbeddedOptions::default()).unwrap();
 }
 
+#[test]
+fn another_format_is_refused_and_left_as_it_is() {
+    let directory = TempDir::new();
+    let marker = directory.path().join("format");
+    std::fs::write(&marker, "pintle store, format 1\n").unwrap();
+    let refused = |error: StoreError| {
+        assert!(error.to_string().ends_with("has format version 1, this program reads version 2"), "{error}");
+    };
+    refused(open(directory.path(), EmbeddedOptions::default()).unwrap_err());
+    refused(EmbeddedStore::open_read_only(directory.path()).map(drop).unwrap_err());
+    assert_eq!(std::fs::read_to_string(&marker).unwrap(), "pintle store, format 1\n");
+    assert!(!directory.path().join("log").exists());
+}
+
 fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {

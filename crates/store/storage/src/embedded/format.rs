@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Also there for a while: `NAME.new`, what is about to replace NAME; `DIR/log.new`, a log that is being made from another
-//! store; `DIR/unfinished`, as long as a store is filled from another one; `DIR/engine`, the files of a store of format 1.
+//! store; `DIR/unfinished`, as long as a store is filled from another one.
 //!
 //! All integers are little-endian. `H(bytes, seed)` is XXH3 with 64 bits.
 //!
@@ -106,6 +106,12 @@ pub(crate) const HEAD: &str = "head";
 /// The content of the marker.
 pub(crate) fn marker(version: u32) -> String {
     format!("pintle store, format {version}\n")
+}
+
+/// The version that a marker names; `None` if it is not a marker.
+pub(crate) fn marked_version(text: &[u8]) -> Option<u32> {
+    let version = text.strip_prefix(b"pintle store, format ")?.strip_suffix(b"\n")?;
+    std::str::from_utf8(version).ok()?.parse().ok()
 }
 
 pub(crate) const SEGMENT_HEADER: usize = 64;

@@ -15,7 +15,6 @@ mod recovery;
 mod reserve;
 mod rewrite;
 mod tail;
-mod v1;
 
 pub use import::import;
 
@@ -37,7 +36,7 @@ use crate::files::{self, OsStorage, Storage};
 use crate::limits;
 use crate::queue::{CommitFuture, CompactFuture, Queue, Request, Wait};
 use crate::space::DiskSpace;
-use format::{LOG, MARKER, VERSION, marker};
+use format::{LOG, MARKER, VERSION, marked_version, marker};
 use log::{Log, LogOptions, OpenLog};
 
 /// The options of an [`EmbeddedStore`].
@@ -103,15 +102,10 @@ enum State {
     /// Open, not yet read.
     DecryptedValue(Box<OpenLog>, Lock),
     /// Open for reading only.
-    Reading(Reading, Option<Lock>),
+    Reading(Box<OpenLog>, Option<Lock>),
     /// The writer owns the log.
     Running(JoinHandle<()>, Lock),
     Closed,
-}
-
-enum Reading {
-    Log(Box<OpenLog>),
-    Version1(PathBuf),
 }
 
 impl EmbeddedStore {
@@ -141,13 +135,9 @@ impl EmbeddedStore {
         };
         import::check_finished(storage.as_ref(), directory)?;
         let options = EmbeddedOptions { storage, ..EmbeddedOptions::default() };
-        let reading = match find(directory, options.storage.as_ref())? {
-            Found::Version1 => Reading::Version1(directory.to_owned()),
-            Found::Log | Found::Upgraded | Found::Nothing => {
-                Reading::Log(Box::new(OpenLog::open(options.storage.clone(), directory.join(LOG), options.log())?))
-            }
-        };
-        Ok(EmbeddedStore::new(State::Reading(reading, lock), options))
+        find(directory, options.storage.as_ref())?;
+        let log = OpenLog::open(options.storage.clone(), directory.join(LOG), options.log())?;
+        Ok(EmbeddedStore::new(State::Reading(Box::new(log), lock), options))
     }
 
     fn new(state: State, options: EmbeddedOptions) -> EmbeddedStore {
@@ -171,11 +161,8 @@ impl Store for EmbeddedStore {
         let mut state = self.state();
         let (log, lock) = match std::mem::replace(&mut *state, State::Closed) {
             State::DecryptedValue(log, lock) => (log, lock),
-            State::Reading(reading, _lock) => {
-                let Replayed { key_index, .. } = match reading {
-                    Reading::Log(log) => log.read(observer.as_mut())?,
-                    Reading::Version1(directory) => v1::read(&directory, observer.as_mut())?,
-                };
+            State::Reading(log, _lock) => {
+                let Replayed { key_index, .. } = log.read(observer.as_mut())?;
                 let started = Started { compacted: key_index.compacted(), current: key_index.current() };
                 observer.replayed(started);
                 self.queue.abandon();
@@ -281,9 +268,6 @@ fn locked(directory: &Path, path: PathBuf, error: io::Error) -> StoreError {
 /// The content of a data directory.
 enum Found {
     Nothing,
-    Version1,
-    /// A log, and the rest of a store of format 1 from which it was made.
-    Upgraded,
     Log,
 }
 
@@ -295,18 +279,13 @@ fn find(directory: &Path, storage: &dyn Storage) -> Result<Found, StoreError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(io(error)),
     };
-    let is_marker = |version| text.as_deref() == Some(marker(version).as_bytes());
-    let old = v1::is_there(storage, directory).map_err(io)?;
-    let new = layout::exists(storage, &log).map_err(io)?;
-    match (new, old) {
-        (true, true) => Ok(Found::Upgraded),
+    let version = text.as_deref().map(marked_version);
+    match (layout::exists(storage, &log).map_err(io)?, version) {
         // The files of a store exist. It is enough to check that the marker is unchanged.
-        (true, false) if text.is_none() || is_marker(VERSION) => Ok(Found::Log),
-        (false, true) if !is_marker(VERSION) => Ok(Found::Version1),
-        (false, false) if text.is_none() => Ok(Found::Nothing),
-        (false, _) if is_marker(VERSION) => {
-            Err(recovery::damaged(&log.join(format::MANIFEST), 0, "the file is missing"))
-        }
+        (true, None | Some(Some(VERSION))) => Ok(Found::Log),
+        (false, None) => Ok(Found::Nothing),
+        (false, Some(Some(VERSION))) => Err(recovery::damaged(&log.join(format::MANIFEST), 0, "the file is missing")),
+        (false, Some(Some(found))) => Err(StoreError::Format { path: directory.to_owned(), found, expected: VERSION }),
         _ => Err(recovery::damaged(&path, 0, "the file does not name a known format")),
     }
 }
@@ -318,7 +297,6 @@ fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, Store
     let found = find(directory, storage.as_ref())?;
     let write_marker = || files::replace(storage.as_ref(), &directory.join(MARKER), marker(VERSION).as_bytes());
     match found {
-        Found::Version1 | Found::Upgraded => v1::upgrade(storage, directory, options.log())?,
         Found::Nothing => {
             // An earlier attempt may have made the directories, and failed before their names were durable.
             let made = layout::sync_names(storage.as_ref(), directory.ancestors());
