@@ -1,5 +1,5 @@
 //! Measures the store over a running etcd: latency and CPU of creations and of questions for the newest revision.
-//! Guarantees the numbers of docs/decisions/etcd-store.md: `cargo run --release -p pintle-etcd --example bench URL`.
+//! Guarantees the numbers of docs/decisions/etcd-store.md: `cargo bench -p pintle-etcd -- URL`.
 //! Must never be run on a cluster that holds something else.
 
 use bytes::Bytes;
@@ -22,7 +22,7 @@ impl Observer for Nobody {
 }
 
 fn main() {
-    let url = std::env::args().nth(1).expect("the URL of an etcd");
+    let url = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).expect("the URL of an etcd");
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let prefix = format!("/bench-{}", std::process::id());
     let options = EtcdOptions { endpoints: vec![url], prefix, compaction_interval: None, ..EtcdOptions::default() };

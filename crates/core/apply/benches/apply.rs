@@ -1,5 +1,5 @@
-//! Measures the steps of server-side apply for a deployment with three containers. Run it in release: `cargo run
-//! --release -p pintle-apply --example bench`; add a part of a row's name to run only that row.
+//! Measures the steps of server-side apply for a deployment with three containers. Run it with
+//! `cargo bench -p pintle-apply`; add a part of a row's name to run only that row.
 
 use pintle_apply::FieldSet;
 use pintle_apply::managed_fields::{Error, Ignored, Managed, Versions, Write};
@@ -40,7 +40,11 @@ fn deployment(replicas: i64) -> Value {
 
 fn time<T>(name: &str, mut run: impl FnMut() -> T) {
     const ROUNDS: u32 = 20_000;
-    if std::env::args().nth(1).is_some_and(|wanted| !name.contains(&wanted)) {
+    if std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with("--"))
+        .is_some_and(|wanted| !name.contains(&wanted))
+    {
         return;
     }
     for _ in 0..ROUNDS / 10 {

@@ -1,5 +1,5 @@
 //! Measures the cache: loading 100,000 objects of 3 KB at a start, and notifying many watches of a change.
-//! Guarantees nothing; run it with `cargo run --release -p pintle-cache --example bench`.
+//! Guarantees nothing; run it with `cargo bench -p pintle-cache`.
 
 use bytes::Bytes;
 use pintle_cache::{Cache, Watcher, encoded_object};

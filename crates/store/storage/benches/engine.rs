@@ -1,5 +1,5 @@
 //! Measures the embedded store: latency and CPU of writes, recovery after a kill, size under churn, memory at rest.
-//! Guarantees the numbers of docs/decisions/embedded-store.md: `cargo run --release --example engine_bench [DIR]`.
+//! Guarantees the numbers of docs/decisions/embedded-store.md: `cargo bench -p pintle-storage [-- DIR]`.
 //! Must never be run in a directory that holds something else.
 
 use std::io::{BufRead, BufReader};
@@ -16,12 +16,12 @@ const VALUE_BYTES: usize = 3000;
 const SINGLES: u64 = 5000;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     match arguments.as_slice() {
-        [_, stage, directory] => run(stage, Path::new(directory)),
+        [stage, directory] => run(stage, Path::new(directory)),
         _ => {
             let default = std::env::temp_dir().join("pintle-engine-bench");
-            let directory = arguments.get(1).map_or(default, Into::into);
+            let directory = arguments.first().map_or(default, Into::into);
             let _ = std::fs::remove_dir_all(&directory);
             for stage in ["single", "fill", "open", "churn1", "churn16", "churn64", "open", "open"] {
                 run_and_kill(stage, &directory);

@@ -1,5 +1,5 @@
 //! Measures what auditing a get at level Metadata costs: CPU time and context switches of the process for each request,
-//! by mode and by the number of requests at a time. Run it with `cargo run --release -p pintle-audit --example cost DIRECTORY`.
+//! by mode and by the number of requests at a time. Run it with `cargo bench -p pintle-audit -- DIRECTORY`.
 
 use pintle_audit::{
     Auditor, Backend, BatchOptions, Buffered, Log, LogFormat, Policy, RequestInfo, ResponseStatus, Rotation, Stage,
@@ -14,7 +14,9 @@ const REQUESTS: usize = 100_000;
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
+    let directory = PathBuf::from(
+        std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_else(|| ".".to_owned()),
+    );
     let policy = directory.join("policy.yaml");
     let text = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: Metadata}\n";
     std::fs::write(&policy, text).expect("a policy");

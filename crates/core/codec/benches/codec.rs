@@ -1,4 +1,4 @@
-//! Measures decoding and encoding of a pod. Run it in release: `cargo run --release -p pintle-codec --example bench`;
+//! Measures decoding and encoding of a pod. Run it with `cargo bench -p pintle-codec`;
 //! add a part of a row's name to run only that row, for a profiler.
 
 use pintle_codec::{Strictness, json, protobuf, yaml};
@@ -23,7 +23,11 @@ fn pod() -> Vec<u8> {
 
 fn time<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) {
     const ROUNDS: u32 = 20_000;
-    if std::env::args().nth(1).is_some_and(|wanted| !name.contains(&wanted)) {
+    if std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with("--"))
+        .is_some_and(|wanted| !name.contains(&wanted))
+    {
         return;
     }
     for _ in 0..ROUNDS / 10 {
