@@ -41,8 +41,8 @@ pub fn store(
     if apart.is_empty() {
         return Ok((open(options)?, stats));
     }
-    let elsewhere = apart.iter().flat_map(|(_, prefixes)| prefixes.iter().cloned()).collect();
-    let main = open(EtcdOptions { keys: OwnKeys::NotUnder(elsewhere), ..options.clone() })?;
+    let own_clusters = apart.iter().flat_map(|(_, prefixes)| prefixes.iter().cloned()).collect();
+    let main = open(EtcdOptions { keys: OwnKeys::NotUnder(own_clusters), ..options.clone() })?;
     let mut partitions = Vec::with_capacity(apart.len());
     for (endpoints, prefixes) in apart {
         let store = open(EtcdOptions { endpoints, keys: OwnKeys::Under(prefixes.clone()), ..options.clone() })?;

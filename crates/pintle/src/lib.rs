@@ -46,7 +46,7 @@ pub use pintle_aggregation::PeerSettings;
 pub use pintle_kubernetes_auth::Mode;
 pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use pintle_server::sources::storage_size;
-pub use pintle_server::{browsers, certs, extension_servers, follow, kubeconfig, private_files};
+pub use pintle_server::{certs, cors, extension_servers, follow, kubeconfig, private_files};
 pub use service_accounts::DEFAULT_ISSUER;
 pub use sources::{encryption as encryption_metrics, etcd as etcd_metrics};
 pub use test_server::TestServer;

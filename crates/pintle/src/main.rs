@@ -218,7 +218,7 @@ fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, cer
         builder.generic.tracer = Some(tracer);
         builder.generic.metrics.add_source(render);
     }
-    builder.generic.browsers.clone_from(&config.browsers);
+    builder.generic.cors.clone_from(&config.cors);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     config.check_family(advertised)?;
     builder.generic.settings.clone_from(&config.settings);

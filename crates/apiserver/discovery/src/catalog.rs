@@ -79,7 +79,7 @@ pub struct VersionEntry {
     pub name: Str,
     pub resources: Vec<DiscoveredResource>,
     /// Another server has the resources.
-    pub is_elsewhere: bool,
+    pub is_remote: bool,
     /// Its resources in the form of aggregated discovery; `None` while unknown.
     pub reported: Option<Arc<Vec<Value>>>,
     priority: i32,
@@ -177,14 +177,14 @@ impl Catalog {
     }
 
     /// Adds a version of another server, unless it has built-in resources. Resources of it that were defined at run time are hidden.
-    pub fn add_aggregated(&mut self, elsewhere: &AggregatedVersion) {
-        if self.version(&elsewhere.group, &elsewhere.version).is_none_or(VersionEntry::is_custom) {
-            let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };
-            let group = self.group_entry(&elsewhere.group, priorities);
-            group.versions.retain(|version| version.name != elsewhere.version);
-            let version = group.version_entry(&elsewhere.version, elsewhere.version_priority);
-            version.is_elsewhere = true;
-            version.reported.clone_from(&elsewhere.resources);
+    pub fn add_aggregated(&mut self, aggregated: &AggregatedVersion) {
+        if self.version(&aggregated.group, &aggregated.version).is_none_or(VersionEntry::is_custom) {
+            let priorities = GroupPriorities { priority: aggregated.group_priority, built_in: false };
+            let group = self.group_entry(&aggregated.group, priorities);
+            group.versions.retain(|version| version.name != aggregated.version);
+            let version = group.version_entry(&aggregated.version, aggregated.version_priority);
+            version.is_remote = true;
+            version.reported.clone_from(&aggregated.resources);
         }
     }
 
@@ -192,11 +192,11 @@ impl Catalog {
     #[must_use]
     pub fn without_aggregated(&self) -> Self {
         let own = |group: &Arc<GroupEntry>| {
-            if !group.versions.iter().any(|version| version.is_elsewhere) {
+            if !group.versions.iter().any(|version| version.is_remote) {
                 return Some(group.clone());
             }
             let mut group = GroupEntry { aggregated: OnceLock::new(), ..GroupEntry::clone(group) };
-            group.versions.retain(|version| !version.is_elsewhere);
+            group.versions.retain(|version| !version.is_remote);
             (!group.versions.is_empty()).then(|| Arc::new(group))
         };
         Catalog { groups: self.groups.iter().filter_map(own).collect(), server: self.server.clone() }
@@ -290,7 +290,7 @@ impl GroupEntry {
         let at = self.versions.partition_point(before);
         if self.versions.get(at).is_none_or(|version| version.name != *name) {
             let (resources, reported) = (Vec::new(), None);
-            let entry = VersionEntry { name: name.clone(), resources, is_elsewhere: false, reported, priority };
+            let entry = VersionEntry { name: name.clone(), resources, is_remote: false, reported, priority };
             self.versions.insert(at, entry);
         }
         &mut self.versions[at]

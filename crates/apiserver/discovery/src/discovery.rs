@@ -36,7 +36,7 @@ pub fn group(catalog: &Catalog, name: &str) -> Option<Document> {
 
 /// `/api/<version>` (of the core group, "") or `/apis/<group>/<version>`; `None` when it is not served.
 pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Document> {
-    let entry = catalog.version(group, version).filter(|version| !version.is_elsewhere)?;
+    let entry = catalog.version(group, version).filter(|version| !version.is_remote)?;
     let mut resources = Vec::new();
     for resource in &entry.resources {
         let hides_hash = catalog.server().hides_storage_version_hashes && resource.custom.is_none();
@@ -166,7 +166,7 @@ fn aggregated_group(group: &GroupEntry) -> Value {
 }
 
 fn aggregated_version(version: &VersionEntry) -> Value {
-    if version.is_elsewhere {
+    if version.is_remote {
         let Some(reported) = &version.reported else {
             return value!({ "version": (version.name.clone()), "freshness": "Stale" });
         };

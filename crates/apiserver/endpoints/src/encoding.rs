@@ -141,7 +141,7 @@ impl ObjectEncoder<'_> {
         let mut value = match self.converted.get(payload) {
             Some(converted) => {
                 let mut value = converted.clone();
-                self.registry.dress(self.target, &mut value);
+                self.registry.decorate(self.target, &mut value);
                 value
             }
             None if self.registry.serves_stored_form(self.target) => return self.storage_value(payload),

@@ -97,7 +97,7 @@ pub(crate) async fn serve(
         }
         _ => None,
     };
-    query.options.admission = AdmissionMode::Shown(as_scale(sent_scale));
+    query.options.admission = AdmissionMode::Subresource(as_scale(sent_scale));
     let query = query;
     let warnings = Mutex::new(found);
     let change = |stored: Option<&Value>| {

@@ -296,7 +296,7 @@ async fn process(
     };
     let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) if !path.malformed && !is_hidden(resource) => resource,
-        missing => match (elsewhere(&api, &request, path), missing) {
+        missing => match (remote_server(&api, &request, path), missing) {
             (Some(server), _) => {
                 let delegated = DelegatedRequest { api: api.clone(), request, query, context: request_context.clone() };
                 return delegate(server, delegated, &in_flight, accounting).await;
@@ -361,7 +361,7 @@ async fn process(
 }
 
 /// The server of a resource that is not served here: an extension server, or else another server over the same store.
-fn elsewhere(api: &Api, request: &Request, path: &ResourcePath) -> Option<Arc<dyn AggregatedApi>> {
+fn remote_server(api: &Api, request: &Request, path: &ResourcePath) -> Option<Arc<dyn AggregatedApi>> {
     let extension = aggregated_discovery::find(api, &path.group, &path.version);
     extension.or_else(|| peers::find(api.peers.as_ref(), request, path))
 }

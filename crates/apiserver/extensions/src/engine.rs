@@ -7,12 +7,12 @@
 
 use crate::embedded::{self, Malformed};
 use crate::json_schema::JsonSchema;
+use crate::merge_schema;
 use crate::object;
 use crate::openapi;
 use crate::prune;
 use crate::rules::{Budget, OldObject, RULE_TIMES, RuleReport, RuleTree, field_of};
 use crate::structural;
-use crate::topology;
 use crate::values::{Purpose, ValueSchema};
 use pintle_apply::go_text;
 use pintle_codec::{Strictness, limits};
@@ -33,7 +33,7 @@ pub struct CustomSchema {
     /// Compiled when the first object is validated. `None` without rules.
     rules: OnceLock<Option<RuleTree>>,
     /// Made when an object is first written.
-    topology: OnceLock<Struct>,
+    merge_schema: OnceLock<Struct>,
 }
 
 /// The JSON of a schema, and its tree once that was needed. Versions of the same schema share both.
@@ -120,7 +120,7 @@ impl CustomSchema {
             values: OnceLock::new(),
             status: OnceLock::new(),
             scale,
-            topology: OnceLock::new(),
+            merge_schema: OnceLock::new(),
             rules: OnceLock::new(),
         }
     }
@@ -156,10 +156,10 @@ impl CustomSchema {
     }
 
     /// The schema by which apply merges objects.
-    pub fn topology(&self) -> &Struct {
-        self.topology.get_or_init(|| match self.describes(self.schema()) {
-            true => topology::of_object(self.schema(), self.keeps_unknown()),
-            false => topology::of_anything(),
+    pub fn merge_schema(&self) -> &Struct {
+        self.merge_schema.get_or_init(|| match self.describes(self.schema()) {
+            true => merge_schema::of_object(self.schema(), self.keeps_unknown()),
+            false => merge_schema::of_anything(),
         })
     }
 
@@ -449,8 +449,8 @@ mod tests {
             let published = [OpenApiVersion::V2, OpenApiVersion::V3].map(|version| engine.openapi(version, "#/M"));
             assert_eq!(published[0], value!({"type": "object"}), "{schema:?}");
             assert_eq!(published[1].at(&["properties", "a"]).is_some(), is_described, "{schema:?}");
-            assert_eq!(engine.topology().field("a").is_some(), is_described, "{schema:?}");
-            assert!(engine.topology().preserve_unknown);
+            assert_eq!(engine.merge_schema().field("a").is_some(), is_described, "{schema:?}");
+            assert!(engine.merge_schema().preserve_unknown);
         }
     }
 

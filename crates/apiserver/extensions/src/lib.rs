@@ -12,6 +12,7 @@ mod field_path;
 mod finalizers;
 mod json_path;
 pub mod json_schema;
+pub mod merge_schema;
 mod metadata_schema;
 pub mod naming;
 pub mod object;
@@ -22,7 +23,6 @@ pub mod resource;
 mod rules;
 mod shown;
 pub mod structural;
-pub mod topology;
 pub mod values;
 
 pub use conversion::{CONVERSIONS, ConversionMetrics};

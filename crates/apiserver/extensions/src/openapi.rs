@@ -2,7 +2,7 @@
 //! unsupported keywords. Guarantees kube-apiserver's keywords. Must never publish anything that is not in the definition.
 
 use crate::json_schema::{JsonSchema, SchemaOrBool, ValidationRule};
-use crate::topology::meta_fields;
+use crate::merge_schema::meta_fields;
 use pintle_meta::v1::TypeMeta;
 use pintle_resource::OpenApiVersion;
 use pintle_schema::{ApiType, Map, Str, Value, value};

@@ -7,7 +7,7 @@ use crate::conversion::ConversionWebhook;
 use crate::definition::text;
 use crate::engine::{CustomSchema, Scale, SchemaText, UnknownFields};
 use crate::finalizers;
-use crate::topology::meta_fields;
+use crate::merge_schema::meta_fields;
 use pintle_discovery::catalog::{compare_versions, storage_version_hash};
 use pintle_discovery::etag;
 use pintle_meta::autoscaling;
@@ -95,8 +95,8 @@ impl CustomKind for Custom {
         &self.list_kind
     }
 
-    fn topology(&self) -> &Struct {
-        self.engine.topology()
+    fn merge_schema(&self) -> &Struct {
+        self.engine.merge_schema()
     }
 
     fn coerce(&self, object: &mut Value) -> Result<Vec<String>, String> {
@@ -521,7 +521,7 @@ mod tests {
                 user_uid: "",
                 groups: &[],
                 extra: &[],
-                outside: &Outside,
+                environment: &Outside,
                 sent_labels: false,
                 warnings: &mut warnings,
             };

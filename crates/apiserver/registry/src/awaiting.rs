@@ -14,7 +14,7 @@ const SPREAD_MILLIS: u64 = 100;
 
 impl Registry {
     /// Whether the awaited object of an error appears in time. `false` at once when the error awaits none.
-    pub(crate) async fn appears(&self, awaited: Option<&AwaitedObject>) -> bool {
+    pub(crate) async fn wait_for_object(&self, awaited: Option<&AwaitedObject>) -> bool {
         let Some(AwaitedObject { group, version, plural, namespace, name }) = awaited else { return false };
         let table = self.resources.snapshot();
         let resource = table.get(group, version, plural);

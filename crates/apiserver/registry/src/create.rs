@@ -61,12 +61,12 @@ impl Registry {
                 self.track_new(working, &mut object, creation.sent.as_ref(), options).await?;
             }
             ManagedFieldsUpdate::Provided => {
-                self.finish(working, &mut object);
+                self.canonicalize(working, &mut object);
             }
         }
         self.provision_namespace(target, &object, options).await?;
         let attempts = self.attempts(ATTEMPTS);
-        let (since, mut has_learned, mut has_waited) = (self.seen(&target.cache), false, false);
+        let (since, mut has_learned, mut has_waited) = (self.cache_revisions(&target.cache), false, false);
         let mut attempt = 1;
         loop {
             let (candidate, mut warnings) = (object.clone(), warnings.clone());
@@ -78,8 +78,10 @@ impl Registry {
                 Ok(CreateOutcome::ChargeChanged) => self.catch_up_main().await?,
                 Ok(CreateOutcome::NamespaceReplaced) => {}
                 Ok(CreateOutcome::Created(payload)) => return Ok(Written { payload, created: true, warnings }),
-                Err(refusal) if !has_waited && self.appears(refusal.awaits.as_deref()).await => has_waited = true,
-                Err(refusal) if !has_learned && self.may_accept_now(&refusal, &target.cache, since).await => {
+                Err(refusal) if !has_waited && self.wait_for_object(refusal.awaits.as_deref()).await => {
+                    has_waited = true
+                }
+                Err(refusal) if !has_learned && self.should_retry(&refusal, &target.cache, since).await => {
                     has_learned = true
                 }
                 // A request waits for an awaited object once.
@@ -110,7 +112,7 @@ impl Registry {
             if let Some(status) = status {
                 // A caller inside the server sets the status: no controller would set it later.
                 object.make_map().set("status", status);
-                self.finish(&target, &mut object);
+                self.canonicalize(&target, &mut object);
             }
             let write = self.encode(&target, &mut object).put(target.key().into(), Expect::Absent);
             writes.push((target, write));
@@ -260,7 +262,7 @@ impl<'a> Creation<'a> {
             metadata::set(object, "generation", 1);
         }
         clear_on_create(strategy, object);
-        registry.drop_switched_off(target, object, None);
+        registry.drop_disabled_fields(target, object, None);
         if let Some(prepare) = strategy.prepare_create {
             let context = registry.context(options, warnings);
             prepare(object, &mut Context { sent_labels: self.sent_labels, ..context });
@@ -268,7 +270,7 @@ impl<'a> Creation<'a> {
         if let Some(reserved) = reserved {
             registry.allocate(target, object, None, options, reserved).await?;
         }
-        registry.finish(target, object);
+        registry.canonicalize(target, object);
         let started = Instant::now();
         let warned = warnings.len();
         loop {
@@ -287,7 +289,7 @@ impl<'a> Creation<'a> {
         }
         registry.admission.validate(&request, object, warnings).await?;
         if charges.write_annotations(object) {
-            registry.finish(target, object);
+            registry.canonicalize(target, object);
         }
         Ok(())
     }
@@ -326,7 +328,7 @@ impl<'a> Creation<'a> {
         if self.options.dry_run {
             if !self.shown_version.is_empty() {
                 metadata::set(&mut object, "resourceVersion", self.shown_version.as_str());
-                registry.finish(stored, &mut object);
+                registry.canonicalize(stored, &mut object);
             }
             return Ok(CreateOutcome::Created(registry.as_read(stored, object)));
         }

@@ -204,7 +204,7 @@ impl Registry {
         let conversion = conversion_between(target, &found, wanted)?;
         convert_one(conversion, &mut value, &found, wanted).await.map_err(Status::not_converted)?;
         set_type(&mut value, wanted, &version.resource.kind);
-        self.finish(version, &mut value);
+        self.canonicalize(version, &mut value);
         Ok(Decoded { value, stored, is_current })
     }
 }

@@ -76,9 +76,9 @@ impl Registry {
     /// # Errors
     /// It does not exist, a precondition fails, or it keeps changing.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
-        let since = self.seen(&target.cache);
+        let since = self.cache_revisions(&target.cache);
         match self.delete_known(target, options).await {
-            Err(refusal) if self.may_accept_now(&refusal, &target.cache, since).await => {
+            Err(refusal) if self.should_retry(&refusal, &target.cache, since).await => {
                 self.delete_known(target, options).await
             }
             outcome => outcome,
@@ -243,7 +243,7 @@ impl Registry {
                 None => raise_generation(&mut object, old),
             }
         }
-        self.finish(target, &mut object);
+        self.canonicalize(target, &mut object);
         let object = Box::new(object);
         if held || begins || period.is_some_and(|period| period > 0) {
             Decision::Keep(object)

@@ -167,7 +167,7 @@ impl Version {
     /// The conversions of built-in kinds produce declared fields only.
     fn check_declared(&self, object: &Value) -> Result<(), Error> {
         match self.resource.custom.is_some() {
-            true => Ok(typed::validate(self.resource.topology(), object, typed::Duplicates::Refused)?),
+            true => Ok(typed::validate(self.resource.merge_schema(), object, typed::Duplicates::Refused)?),
             false => Ok(()),
         }
     }
@@ -197,7 +197,7 @@ fn set_of(paths: &[Path]) -> FieldSet {
 
 impl Versions for KindVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<&Struct> {
-        self.find(api_version).map(|version| version.resource.topology())
+        self.find(api_version).map(|version| version.resource.merge_schema())
     }
 
     fn forget(&self, api_version: &str) -> Result<(), Error> {
@@ -283,7 +283,7 @@ impl Registry {
         empties: Option<&Value>,
         options: &WriteOptions,
     ) -> Result<(), Status> {
-        self.finish(target, object);
+        self.canonicalize(target, object);
         let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
         self.track(target, "", None, SentFields { managed: managed.as_ref(), empties }, object, options).await
     }

@@ -7,7 +7,7 @@ use pintle_schema::gates::DisabledFields;
 
 impl Registry {
     /// Drops from an object of the storage version the fields that are disabled and were not in use.
-    pub(crate) fn drop_switched_off(&self, target: &Target, object: &mut Value, old: Option<&Value>) {
+    pub(crate) fn drop_disabled_fields(&self, target: &Target, object: &mut Value, old: Option<&Value>) {
         // Gates do not change while the server runs, so the disabled fields of a resource are cached.
         let off = target.stored.compiled.get_or_insert_with(0, || {
             let enabled = |gate: &str| self.environment.feature_enabled(gate);

@@ -55,7 +55,7 @@ pub use page::{Items, Page};
 pub use resource_path::ResourcePath;
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
-pub use writes_of_others::Seen;
+pub use writes_of_others::CacheRevisions;
 
 use pintle_cache::{Cache, EncodedObject, Object, ResourceCache, encoded_object};
 use pintle_codec::json;
@@ -311,9 +311,9 @@ impl Registry {
     /// server's own.
     pub fn creation_write(&self, target: &Target, mut object: Value) -> Write {
         target.resource.default(&mut object, self.environment.now_unix());
-        self.place(target, &mut object);
+        self.set_type_and_namespace(target, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
-        self.finish(target, &mut object);
+        self.canonicalize(target, &mut object);
         let (resource, options) = (&target.resource, WriteOptions::of_server("kube-apiserver"));
         let environment = self.environment.as_ref();
         track_posted(&resource.schema, &resource.api_version(), "", &mut object, &options, environment);
@@ -470,7 +470,7 @@ impl Registry {
     /// It cannot be converted.
     pub async fn to_served(&self, target: &Target, object: &mut Value) -> Result<()> {
         self.to_version(target, object).await?;
-        self.dress(target, object);
+        self.decorate(target, object);
         Ok(())
     }
 
@@ -497,7 +497,7 @@ impl Registry {
             let version = target.resource.api_version();
             convert_now(&**conversion, object, &storage.api_version, &version).map_err(Status::not_converted)?;
         }
-        self.dress(target, object);
+        self.decorate(target, object);
         Ok(())
     }
 
@@ -510,13 +510,13 @@ impl Registry {
         if let Some(conversion) = storage.conversion.as_ref().filter(|_| *version != storage.api_version) {
             convert_one(&**conversion, object, version, &storage.api_version).await.map_err(Status::not_converted)?;
             set_type(object, &storage.api_version, &storage.kind);
-            self.finish(target, object);
+            self.canonicalize(target, object);
         }
         Ok(())
     }
 
     /// Adds to a converted object its kind and the fields that its strategy adds to served objects.
-    pub fn dress(&self, target: &Target, object: &mut Value) {
+    pub fn decorate(&self, target: &Target, object: &mut Value) {
         set_type(object, &target.resource.api_version(), &target.resource.kind);
         if let Some(decorate) = target.resource.strategy.decorate {
             decorate(object);

@@ -5,7 +5,7 @@
 use crate::environment::{Environment, new_uid};
 use pintle_meta::meta::v1::ObjectMeta;
 use pintle_resource::Path;
-use pintle_schema::{ApiType, Value, View, canonicalize, time};
+use pintle_schema::{ApiType, Value, View, time};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
@@ -153,8 +153,8 @@ pub fn keep_path(object: &mut Value, old: &Value, path: Path) {
 }
 
 /// Brings the metadata of an object that is canonical otherwise into canonical form.
-pub fn finish(object: &mut Value) {
-    canonicalize(ObjectMeta::schema(), object.map_entry("metadata"));
+pub fn canonicalize(object: &mut Value) {
+    pintle_schema::canonicalize(ObjectMeta::schema(), object.map_entry("metadata"));
 }
 
 #[cfg(test)]

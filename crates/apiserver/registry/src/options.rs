@@ -25,11 +25,11 @@ pub struct WriteOptions {
 pub enum AdmissionMode {
     /// As a write of the object.
     #[default]
-    Asked,
+    Object,
     /// Admission has already run on the request's own object.
-    Done,
+    Skip,
     /// As a write of a subresource's object.
-    Shown(SubresourceView),
+    Subresource(SubresourceView),
 }
 
 /// The object of a subresource with a kind of its own, derived from an object of the storage version.

@@ -21,12 +21,12 @@ impl Registry {
     /// It cannot be converted to the storage version.
     pub(crate) async fn complete(&self, target: &Target, object: &mut Value) -> Result<()> {
         target.resource.complete(object, self.environment.now_unix()).await.map_err(Status::not_converted)?;
-        self.place(target, object);
+        self.set_type_and_namespace(target, object);
         Ok(())
     }
 
     /// Sets the type of an object of the storage version, and sets or clears its namespace.
-    pub(crate) fn place(&self, target: &Target, object: &mut Value) {
+    pub(crate) fn set_type_and_namespace(&self, target: &Target, object: &mut Value) {
         set_type(object, &target.storage().api_version, &target.storage().kind);
         match target.resource.namespaced {
             true => metadata::set(object, "namespace", target.namespace.as_str()),
@@ -41,19 +41,24 @@ impl Registry {
             user_uid: &options.context.user().uid,
             groups: &options.context.user().groups,
             extra: &options.context.user().extra,
-            outside: &self.environment,
+            environment: &self.environment,
             sent_labels: true,
             warnings,
         }
     }
 
     /// Canonical form under the storage version.
-    pub fn finish(&self, target: &Target, object: &mut Value) {
+    pub fn canonicalize(&self, target: &Target, object: &mut Value) {
         canonicalize(&target.storage().schema, object);
     }
 
     /// The same for an object that takes the place of another.
-    pub(crate) fn finish_beside<'a>(&self, target: &Target, object: &'a mut Value, old: &'a Value) -> Comparison<'a> {
+    pub(crate) fn canonicalize_against<'a>(
+        &self,
+        target: &Target,
+        object: &'a mut Value,
+        old: &'a Value,
+    ) -> Comparison<'a> {
         Comparison::canonical(&target.storage().schema, object, old)
     }
 }
@@ -71,12 +76,12 @@ fn clear_path(object: &mut Value, path: Path) {
 pub(crate) fn validate_create(
     target: &Target,
     object: &Value,
-    around: &dyn ValidationEnvironment,
+    object_environment: &dyn ValidationEnvironment,
     user: &str,
     environment: &dyn Environment,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let candidate = Candidate { object, beside: None, around, subresource: "" };
+    let candidate = Candidate { object, beside: None, object_environment, subresource: "" };
     validate(target, &candidate, user, environment, ErrorList::default(), warnings)?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
@@ -89,7 +94,7 @@ pub(crate) fn validate_create(
 pub(crate) fn validate_update(
     target: &Target,
     comparison: &Comparison<'_>,
-    around: &dyn ValidationEnvironment,
+    object_environment: &dyn ValidationEnvironment,
     subresource: &str,
     user: &str,
     environment: &dyn Environment,
@@ -99,7 +104,8 @@ pub(crate) fn validate_update(
     // kube-apiserver validates metadata here for all kinds, and again with the rules of the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
-    let candidate = Candidate { object: comparison.new_object(), beside: Some(comparison), around, subresource };
+    let candidate =
+        Candidate { object: comparison.new_object(), beside: Some(comparison), object_environment, subresource };
     validate(target, &candidate, user, environment, errors, warnings)
 }
 
@@ -108,7 +114,7 @@ struct Candidate<'a> {
     object: &'a Value,
     /// It and the stored object that it replaces.
     beside: Option<&'a Comparison<'a>>,
-    around: &'a dyn ValidationEnvironment,
+    object_environment: &'a dyn ValidationEnvironment,
     subresource: &'a str,
 }
 
@@ -120,8 +126,8 @@ fn validate(
     mut errors: ErrorList,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let Candidate { object, beside, around, subresource } = *candidate;
-    if let Some([api_version, kind]) = around.other_type() {
+    let Candidate { object, beside, object_environment, subresource } = *candidate;
+    if let Some([api_version, kind]) = object_environment.other_type() {
         let own = (target.resource.api_version(), &*target.resource.kind);
         for (field, found, wanted) in [("kind", kind, own.1), ("apiVersion", api_version, &*own.0)] {
             if found != wanted {
@@ -138,7 +144,7 @@ fn validate(
         namespaced: target.resource.namespaced,
         name_check: &|name, prefix| check_name(rule, name, prefix, &enabled),
         enabled: &enabled,
-        around,
+        environment: object_environment,
     };
     let (schema, kind_rules) = match &target.resource.custom {
         Some(_) => (&target.resource.schema, &target.resource.rules),
@@ -152,7 +158,7 @@ fn validate(
     let subject = Subject { resource: &target.resource.plural, namespace, name, user };
     OUTCOMES.note(&verdict, subject, &|line| warn!("{line}"));
     if !verdict.errors.is_empty()
-        && let Some(sent) = around.empties()
+        && let Some(sent) = object_environment.empties()
     {
         // Validation errors show empty fields as sent. This changes their text only.
         let mut shown = object.clone();
@@ -164,7 +170,7 @@ fn validate(
     }
     warnings.append(&mut verdict.warnings);
     errors.0.extend(verdict.errors.0);
-    match around.other_type() {
+    match object_environment.other_type() {
         Some([api_version, kind]) if !errors.is_empty() => {
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             Err(Status::invalid(group, kind, metadata::text(object, "name"), &errors))

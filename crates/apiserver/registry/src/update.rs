@@ -97,12 +97,12 @@ impl Registry {
     /// # Errors
     /// It does not exist, the change is rejected, or the object has changed since the version that the client names.
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
-        let since = self.seen(&target.cache);
+        let since = self.cache_revisions(&target.cache);
         match self.update_known(target, update, options).await {
-            Err(refusal) if self.appears(refusal.awaits.as_deref()).await => {
+            Err(refusal) if self.wait_for_object(refusal.awaits.as_deref()).await => {
                 self.update_known(target, update, options).await
             }
-            Err(refusal) if self.may_accept_now(&refusal, &target.cache, since).await => {
+            Err(refusal) if self.should_retry(&refusal, &target.cache, since).await => {
                 self.update_known(target, update, options).await
             }
             outcome => outcome,
@@ -159,7 +159,7 @@ impl Registry {
             if options.dry_run {
                 let mut object = object;
                 metadata::set(&mut object, "resourceVersion", stored.revision.0.to_string());
-                self.finish(target, &mut object);
+                self.canonicalize(target, &mut object);
                 return Ok(Written { payload: self.as_read(target, object), created: false, warnings });
             }
             let others =
@@ -203,7 +203,7 @@ impl Registry {
         options: &WriteOptions,
     ) -> Result<Write> {
         let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
-        self.finish(target, &mut object);
+        self.canonicalize(target, &mut object);
         let sent = SentFields { managed: managed.as_ref(), empties: None };
         self.track(target, subresource, Some(old), sent, &mut object, options).await?;
         Ok(self.encode(target, &mut object).put(target.key().into(), Expect::At(stored.revision)))
@@ -303,10 +303,10 @@ impl Attempt<'_> {
             && update.owners == ManagedFieldsUpdate::Provided
             && Comparison::of(&object, &served).is_equal_without(&[MANAGED_FIELDS]);
         match is_left {
-            true => registry.place(target, &mut object),
+            true => registry.set_type_and_namespace(target, &mut object),
             false => registry.complete(target, &mut object).await?,
         }
-        registry.finish_beside(target, &mut object, old);
+        registry.canonicalize_against(target, &mut object, old);
         if !update.from_stored {
             metadata::dedup_owners(&mut object, false, warnings);
         }
@@ -324,9 +324,9 @@ impl Attempt<'_> {
             ..AdmissionRequest::new(registry, target, subresource, Operation::Update, options, charges)
         };
         match &options.admission {
-            AdmissionMode::Asked => registry.admission.mutate(&request, &mut object, warnings).await?,
-            AdmissionMode::Done => {}
-            AdmissionMode::Shown(view) => {
+            AdmissionMode::Object => registry.admission.mutate(&request, &mut object, warnings).await?,
+            AdmissionMode::Skip => {}
+            AdmissionMode::Subresource(view) => {
                 self.mutate_shown(view, old, &mut object, warnings).await?;
                 (view.settle)(&mut object);
             }
@@ -337,20 +337,20 @@ impl Attempt<'_> {
         if matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
             metadata::set(&mut object, "resourceVersion", metadata::text(old, "resourceVersion"));
         }
-        metadata::finish(&mut object);
+        metadata::canonicalize(&mut object);
         metadata::dedup_owners(&mut object, true, warnings);
         self.follow_strategy(&mut object, old, reserved, warnings).await?;
-        let mut compared = registry.finish_beside(target, &mut object, old);
+        let mut compared = registry.canonicalize_against(target, &mut object, old);
         let counts_empties = || {
             let counts = strategy.counts_empties?;
             Some(counts(sent_empties.clone().or_else(&empties).as_ref()?))
         };
         if update.part.is_none() && (counts_generation(strategy, &compared) || counts_empties() == Some(true)) {
             metadata::set(&mut object, "generation", metadata::generation(old) + 1);
-            compared = registry.finish_beside(target, &mut object, old);
+            compared = registry.canonicalize_against(target, &mut object, old);
         }
         if strategy.counts_dropped {
-            registry.drop_switched_off(target, &mut object, Some(old));
+            registry.drop_disabled_fields(target, &mut object, Some(old));
             compared = Comparison::of(&object, old);
         }
         // A selfLink is removed only when the object is stored, and so counts as a change here.
@@ -375,15 +375,17 @@ impl Attempt<'_> {
         let outside = registry.environment.as_ref();
         warn(target, compared.new_object(), Some(old), subresource, outside, warnings);
         match &options.admission {
-            AdmissionMode::Asked => registry.admission.validate(&request, compared.new_object(), warnings).await?,
-            AdmissionMode::Done => {}
-            AdmissionMode::Shown(view) => self.validate_shown(view, old, compared.new_object(), warnings).await?,
+            AdmissionMode::Object => registry.admission.validate(&request, compared.new_object(), warnings).await?,
+            AdmissionMode::Skip => {}
+            AdmissionMode::Subresource(view) => {
+                self.validate_subresource(view, old, compared.new_object(), warnings).await?
+            }
         }
         // A selfLink is never stored, but a dry run returns it.
         let mut is_stored =
             compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
         if charges.write_annotations(&mut object) {
-            is_stored = registry.finish_beside(target, &mut object, old).is_equal_without(&["resourceVersion"]);
+            is_stored = registry.canonicalize_against(target, &mut object, old).is_equal_without(&["resourceVersion"]);
         }
         metadata::clear(&mut object, "resourceVersion");
         Ok(Prepared { object, is_stored, named_version })
@@ -411,7 +413,7 @@ impl Attempt<'_> {
     }
 
     /// Runs validating admission on a subresource's object.
-    async fn validate_shown(
+    async fn validate_subresource(
         &self,
         view: &SubresourceView,
         old: &Value,
@@ -450,7 +452,7 @@ impl Attempt<'_> {
         };
         keeps.iter().for_each(|path| metadata::keep_path(object, old, path));
         if drops {
-            registry.drop_switched_off(target, object, Some(old));
+            registry.drop_disabled_fields(target, object, Some(old));
         }
         if let Some(prepare) = prepare {
             prepare(object, old, &mut registry.context(options, warnings));

@@ -7,7 +7,7 @@ use pintle_storage::Revision;
 
 /// How far the caches were when a decision was made.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen {
+pub struct CacheRevisions {
     main: Revision,
     own: Revision,
 }
@@ -50,16 +50,16 @@ impl Registry {
 
     /// The state that a decision about objects of a cache is based on: theirs, and that of the main store, which has the
     /// namespaces and quotas.
-    pub fn seen(&self, cache: &ResourceCache) -> Seen {
-        Seen { main: self.cache.current(), own: cache.current() }
+    pub fn cache_revisions(&self, cache: &ResourceCache) -> CacheRevisions {
+        CacheRevisions { main: self.cache.current(), own: cache.current() }
     }
 
     /// Whether a decision made on a state may change now, since other servers write too: catches up with the store.
-    pub async fn has_learned(&self, cache: &ResourceCache, since: Seen) -> bool {
+    pub async fn has_learned(&self, cache: &ResourceCache, since: CacheRevisions) -> bool {
         let is_known = self.is_shared()
             && self.catch_up(cache).await.is_ok()
             && (!self.is_apart(&cache.prefix) || self.catch_up_main().await.is_ok());
-        let now = self.seen(cache);
+        let now = self.cache_revisions(cache);
         is_known && (now.main > since.main || now.own > since.own)
     }
 
@@ -83,7 +83,7 @@ impl Registry {
 
     /// Whether a rejection may be due to writes of others that were not visible yet: catches up with the store. Other
     /// failures may have committed, and must not be retried.
-    pub(crate) async fn may_accept_now(&self, refusal: &Status, cache: &ResourceCache, since: Seen) -> bool {
+    pub(crate) async fn should_retry(&self, refusal: &Status, cache: &ResourceCache, since: CacheRevisions) -> bool {
         refusal.code < 500 && self.has_learned(cache, since).await
     }
 

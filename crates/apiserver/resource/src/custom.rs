@@ -48,7 +48,7 @@ pub trait CustomKind: Send + Sync {
     fn list_kind(&self) -> &str;
 
     /// The schema by which apply merges objects and finds the owners of fields.
-    fn topology(&self) -> &Struct;
+    fn merge_schema(&self) -> &Struct;
 
     /// Coerces a decoded object by its definition: removes unknown fields, and decodes the metadata of embedded objects.
     /// Returns the paths of removed fields, in the order of the report.

@@ -506,9 +506,9 @@ impl Resource {
     }
 
     /// The schema by which apply merges objects and finds the owners of fields.
-    pub fn topology(&self) -> &Struct {
+    pub fn merge_schema(&self) -> &Struct {
         match &self.custom {
-            Some(custom) => custom.topology(),
+            Some(custom) => custom.merge_schema(),
             None => &self.schema,
         }
     }

@@ -141,7 +141,7 @@ pub struct Context<'a> {
     pub groups: &'a [Str],
     /// The user's other attributes.
     pub extra: &'a [(Str, Vec<Str>)],
-    pub outside: &'a dyn StrategyEnvironment,
+    pub environment: &'a dyn StrategyEnvironment,
     /// Whether a new object was sent with labels; if not, those it has are defaults.
     pub sent_labels: bool,
     /// Texts for Warning headers.

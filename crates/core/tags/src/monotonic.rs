@@ -9,7 +9,7 @@ pub static TAG: Tag = Tag {
     payload: Payload::Detail,
     chained: false,
     excludes: &[],
-    origin: "neverFalls",
+    origin: "monotonic",
     published: "",
     upstream: "",
     example: "monotonic or monotonic = \"cannot be decremented\"",

@@ -215,7 +215,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, location: &Location<'_>, errors
                     now.unwrap_or_default(),
                     if detail.is_empty() { "cannot be decremented" } else { detail },
                 );
-                errors.origin("neverFalls");
+                errors.origin("monotonic");
             }
         }
         Check::Update(changes) => return update(changes, pointer, value, old, path, errors),

@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub name_check: NameCheck<'a>,
     /// Whether a feature gate is enabled.
     pub enabled: &'a dyn Fn(&str) -> bool,
-    pub around: &'a dyn ValidationEnvironment,
+    pub environment: &'a dyn ValidationEnvironment,
 }
 
 impl Request<'_> {
@@ -44,7 +44,7 @@ impl Request<'_> {
             namespaced: true,
             name_check: &|_, _| Vec::new(),
             enabled: &|_| false,
-            around: &(),
+            environment: &(),
         }
     }
 }
@@ -202,7 +202,7 @@ impl<'a> ValidationContext<'a> {
 
     /// Whether a list or map was sent empty. kube-apiserver does not treat that as absent.
     pub fn was_sent_empty(&self, path: &FieldPath<'_>) -> bool {
-        let Some(sent) = self.request.around.empties() else { return false };
+        let Some(sent) = self.request.environment.empties() else { return false };
         match path.find_in(sent) {
             Some(Value::List(items)) => items.is_empty(),
             Some(Value::Map(map)) => map.is_empty(),
@@ -212,7 +212,7 @@ impl<'a> ValidationContext<'a> {
 
     /// The tree of the lists and maps that were sent empty inside a place.
     pub fn sent_empty_in(&self, path: &FieldPath<'_>) -> Option<&Value> {
-        path.find_in(self.request.around.empties()?)
+        path.find_in(self.request.environment.empties()?)
     }
 
     /// Whether two values mean the same, by the comparison of the walk and of `At::unchanged`; remembered for large
@@ -272,7 +272,7 @@ impl<'a> ValidationContext<'a> {
     }
 
     /// Stores a value for rules that run later, such as what the stored object already used.
-    pub fn leave<T: Any>(&mut self, note: T) {
+    pub fn set_scratch<T: Any>(&mut self, note: T) {
         self.notes.push(Box::new(note));
     }
 
@@ -328,7 +328,7 @@ impl<'a> ValidationContext<'a> {
     }
 
     /// The value that an earlier rule stored.
-    pub fn left<T: Any>(&self) -> Option<&T> {
+    pub fn scratch<T: Any>(&self) -> Option<&T> {
         self.notes.iter().rev().find_map(|note| note.downcast_ref())
     }
 }

@@ -158,7 +158,7 @@ impl Validator {
         let steps = self.steps(schema, cx.request);
         let mut warnings = Vec::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(rule) = self.object.as_ref().filter(|_| cx.request.around.other_type().is_some()) {
+            if let Some(rule) = self.object.as_ref().filter(|_| cx.request.environment.other_type().is_some()) {
                 return rule.validate_of_other_type(object, old, &mut cx.errors, &mut warnings);
             }
             steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old));

@@ -41,7 +41,7 @@ pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: DelegatedReque
         }
     };
     let with_uid = registry.environment.feature_enabled(UID_GATE);
-    let way = Way {
+    let way = ProxyTarget {
         servers: &*shared.servers,
         to: &to,
         reject_redirects: shared.reject_redirects,
@@ -51,7 +51,7 @@ pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: DelegatedReque
 }
 
 /// The server that a request goes to, and how.
-pub struct Way<'a> {
+pub struct ProxyTarget<'a> {
     pub servers: &'a dyn ExtensionServers,
     pub to: &'a ExtensionServer,
     /// Whether a redirection is an error.
@@ -61,7 +61,12 @@ pub struct Way<'a> {
 }
 
 /// Sends a request in the name of its user, with further headers.
-pub async fn send(way: &Way<'_>, delegated: DelegatedRequest, with_uid: bool, further: HeaderMap) -> ApiResponse {
+pub async fn send(
+    way: &ProxyTarget<'_>,
+    delegated: DelegatedRequest,
+    with_uid: bool,
+    further: HeaderMap,
+) -> ApiResponse {
     let upgrades = is_upgrade(&delegated.request.headers);
     let mut headers = match upgrades {
         true => forward::upgrade_headers(&delegated.request),
@@ -84,7 +89,7 @@ pub async fn send(way: &Way<'_>, delegated: DelegatedRequest, with_uid: bool, fu
     }
 }
 
-async fn upgrade(way: &Way<'_>, delegated: DelegatedRequest, headers: HeaderMap) -> ApiResponse {
+async fn upgrade(way: &ProxyTarget<'_>, delegated: DelegatedRequest, headers: HeaderMap) -> ApiResponse {
     let sent = match outgoing(delegated, headers) {
         Ok((request, _)) => way.servers.upgrade(way.to, request).await,
         Err(error) => Err(error),
@@ -101,7 +106,7 @@ async fn upgrade(way: &Way<'_>, delegated: DelegatedRequest, headers: HeaderMap)
     }
 }
 
-async fn exchange(way: &Way<'_>, delegated: DelegatedRequest, mut headers: HeaderMap) -> ApiResponse {
+async fn exchange(way: &ProxyTarget<'_>, delegated: DelegatedRequest, mut headers: HeaderMap) -> ApiResponse {
     let requested = delegated.request.header(header::HOST).to_owned();
     let rewriter = Rewriter {
         prefix: String::new(),
@@ -130,11 +135,11 @@ async fn exchange(way: &Way<'_>, delegated: DelegatedRequest, mut headers: Heade
     }
 }
 
-fn failed(way: &Way<'_>, error: &Unreachable) -> ApiResponse {
+fn failed(way: &ProxyTarget<'_>, error: &Unreachable) -> ApiResponse {
     ApiResponse::text(503, format!("{}{error}\n", way.failure))
 }
 
-async fn answered(way: &Way<'_>, exchange: BackendResponse, rewriter: &Rewriter) -> ApiResponse {
+async fn answered(way: &ProxyTarget<'_>, exchange: BackendResponse, rewriter: &Rewriter) -> ApiResponse {
     let head = &exchange.response;
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         let protocol = head.headers.get(header::UPGRADE).and_then(|value| value.to_str().ok()).unwrap_or_default();

@@ -3,7 +3,7 @@
 //! alone serves. Must never pass on a request for a custom resource: all servers have the same definitions.
 
 use crate::fetch::{FetchError, fetch_from, request_of};
-use crate::forward::{self, Way};
+use crate::forward::{self, ProxyTarget};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join};
@@ -367,7 +367,7 @@ impl AggregatedApi for Passing {
                 return answer;
             }
             let to = self.shared.server(&self.peer.id, self.peer.address);
-            let way = Way { servers: &*self.shared.servers, to: &to, reject_redirects: false, failure: "" };
+            let way = ProxyTarget { servers: &*self.shared.servers, to: &to, reject_redirects: false, failure: "" };
             let passed_on = [(PEER_PROXIED, HeaderValue::from_static("true"))];
             let mut answer = forward::send(&way, delegated, true, HeaderMap::from_iter(passed_on)).await;
             let [group, version, resource] = &self.names;

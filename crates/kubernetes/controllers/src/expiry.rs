@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 const AT_A_TIME: usize = 256;
 
 pub struct Expiry {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     /// A lifetime in seconds that overrides the kind's own; 0 for ever.
     lifetime: Option<i64>,
     line: Mutex<Line>,
@@ -71,15 +71,15 @@ struct Entry {
 }
 
 impl Expiry {
-    pub fn new(world: Arc<ResourceIndex>, lifetime: Option<Duration>) -> Self {
+    pub fn new(index: Arc<ResourceIndex>, lifetime: Option<Duration>) -> Self {
         let lifetime = lifetime.map(|lifetime| i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
-        Expiry { world, lifetime, line: Mutex::default(), filled: Notify::new() }
+        Expiry { index, lifetime, line: Mutex::default(), filled: Notify::new() }
     }
 
     /// Deletes expired objects until the future is dropped.
     pub async fn work(&self) {
         loop {
-            let now = self.world.registry.environment.now_unix();
+            let now = self.index.registry.environment.now_unix();
             self.expire(now).await;
             let next = self.line().first();
             match next {
@@ -120,12 +120,12 @@ impl Expiry {
 
     /// Deletes an object, unless it has changed since.
     fn remove(&self, entry: &Entry) -> Option<CommitFuture> {
-        let object = self.world.object(&entry.place).filter(|object| object.revision == entry.revision)?;
-        Some(self.world.registry.expire(&object))
+        let object = self.index.object(&entry.place).filter(|object| object.revision == entry.revision)?;
+        Some(self.index.registry.expire(&object))
     }
 
     fn lifetime(&self, kind: KindId) -> Option<i64> {
-        let own = i64::from(self.world.kind(kind)?.resource.ttl_seconds);
+        let own = i64::from(self.index.kind(kind)?.resource.ttl_seconds);
         Some(self.lifetime.unwrap_or(own)).filter(|lifetime| own > 0 && *lifetime > 0)
     }
 
@@ -169,7 +169,7 @@ impl Observer for Expiry {
         if event.removed {
             return self.line().remove(&ObjectKey { kind, key: event.object.key.clone() });
         }
-        let now = self.world.registry.environment.now_unix();
+        let now = self.index.registry.environment.now_unix();
         self.line().set(Expiry::entry(kind, &event.object, now, lifetime));
         self.filled.notify_one();
     }

@@ -58,36 +58,36 @@ pub trait Observer: Send + Sync {
 }
 
 /// Feeds the observers until the future is dropped. `batch`: how long changes are collected before they are passed on.
-pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
-    let mut tables = world.registry.resources.changes();
+pub async fn run(index: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
+    let mut tables = index.registry.resources.changes();
     loop {
         tables.borrow_and_update();
-        world.refresh();
-        let revisions = world.registry.revisions();
-        let listed = list(&world, &observers).await;
+        index.refresh();
+        let revisions = index.registry.revisions();
+        let listed = list(&index, &observers).await;
         let mut cursors = Vec::with_capacity(listed.len());
         for one in &listed {
             follow(one, &observers, &mut cursors);
         }
-        world.set_observed(&revisions);
+        index.set_observed(&revisions);
         // Also ends when a kind is removed, and all is listed again.
-        while let Ok(seen) = show(&world, &mut cursors, &observers).await {
-            let mut stores = world.registry.cache.progress().zip(seen);
-            if let Some((progress, seen)) = stores.find(|(progress, seen)| *seen > world.observed(progress.number())) {
+        while let Ok(seen) = show(&index, &mut cursors, &observers).await {
+            let mut stores = index.registry.cache.progress().zip(seen);
+            if let Some((progress, seen)) = stores.find(|(progress, seen)| *seen > index.observed(progress.number())) {
                 // The cache may publish a part of a commit: the rest must be observed too.
                 let _ = progress.changes().wait_for(|current| *current >= seen).await;
                 continue;
             }
             tokio::select! {
                 () = changed(&mut cursors) => {}
-                () = world.expected.notified() => {}
+                () = index.expected.notified() => {}
                 Ok(()) = tables.changed() => {
                     // A kind may have been removed and added again: what was deleted meanwhile has no event, so all is
                     // listed.
                     if cursors.iter().any(|(_, cursor)| cursor.is_ended()) {
                         break;
                     }
-                    for (id, kind) in world.refresh() {
+                    for (id, kind) in index.refresh() {
                         let state = kind.target.cache.state();
                         add(Listed { id, kind, state }, &observers, &mut cursors).await;
                     }
@@ -122,8 +122,8 @@ async fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(Ki
 }
 
 /// Passes on all objects, on a blocking thread, because this may take long.
-async fn list(world: &ResourceIndex, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
-    let kinds = world.kinds();
+async fn list(index: &ResourceIndex, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
+    let kinds = index.kinds();
     let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
     let listed: Vec<Listed> = kinds.iter().map(listed).collect();
     let observers = observers.to_vec();
@@ -166,11 +166,11 @@ async fn pass_on(kind: KindId, event: &Event, observers: &[Arc<dyn Observer>], s
 
 /// Passes on changes, each when everything up to its revision is published; returns the revision of the last one, by store.
 async fn show(
-    world: &ResourceIndex,
+    index: &ResourceIndex,
     cursors: &mut [(KindId, Watcher)],
     observers: &[Arc<dyn Observer>],
 ) -> Result<Vec<Revision>, Expired> {
-    let revisions = world.registry.revisions();
+    let revisions = index.registry.revisions();
     let mut seen = revisions.clone();
     let work = Work::default();
     let mut slices = work.slices();
@@ -193,7 +193,7 @@ async fn show(
             }
         }
     }
-    world.set_observed(&revisions);
+    index.set_observed(&revisions);
     Ok(seen)
 }
 

@@ -128,11 +128,11 @@ impl Controllers {
         definitions: Option<Arc<ServedDefinitions>>,
     ) -> Controllers {
         let mut tasks = JoinSet::new();
-        let world = Arc::new(ResourceIndex::new(registry));
+        let index = Arc::new(ResourceIndex::new(registry));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
         let on = |controller| settings.enabled.contains(&controller);
         let namespaces = on(Controller::Namespace)
-            .then(|| NamespaceController::new(world.clone(), settings.settle_time, settings.aggregated.clone()));
+            .then(|| NamespaceController::new(index.clone(), settings.settle_time, settings.aggregated.clone()));
         if let Some(controller) = namespaces.flatten().map(Arc::new) {
             observers.push(controller.clone());
             for _ in 0..NAMESPACE_WORKERS {
@@ -141,7 +141,7 @@ impl Controllers {
             }
         }
         if on(Controller::GarbageCollector) {
-            let controller = Arc::new(GarbageCollector::new(world.clone(), settings.settle_time));
+            let controller = Arc::new(GarbageCollector::new(index.clone(), settings.settle_time));
             observers.push(controller.clone());
             for _ in 0..GARBAGE_WORKERS {
                 let controller = controller.clone();
@@ -149,30 +149,30 @@ impl Controllers {
             }
         }
         if on(Controller::EventTtl) {
-            let controller = Arc::new(Expiry::new(world.clone(), settings.event_ttl));
+            let controller = Arc::new(Expiry::new(index.clone(), settings.event_ttl));
             observers.push(controller.clone());
             tasks.spawn(restarted(async move || controller.work().await));
         }
         for controller in &settings.enabled {
-            reconcilers::start(*controller, &world, settings, &mut observers, &mut tasks);
+            reconcilers::start(*controller, &index, settings, &mut observers, &mut tasks);
         }
         if settings.conditions {
-            keep(Dangling, &world, &mut observers, &mut tasks);
-            keep(Available(settings.api_services.clone()), &world, &mut observers, &mut tasks);
+            keep(Dangling, &index, &mut observers, &mut tasks);
+            keep(Available(settings.api_services.clone()), &index, &mut observers, &mut tasks);
         }
         if let Some(served) = definitions {
-            if let Some(controller) = Definitions::new(world.clone(), served.clone()).map(Arc::new) {
+            if let Some(controller) = Definitions::new(index.clone(), served.clone()).map(Arc::new) {
                 observers.push(controller.clone());
                 tasks.spawn(restarted(async move || controller.work().await));
             }
             tasks.spawn(restarted(async move || served.work().await));
         }
-        if settings.conditions && world.registry.environment.feature_enabled(election::GATE) {
-            elect(settings, &world, &mut observers, &mut tasks);
+        if settings.conditions && index.registry.environment.feature_enabled(election::GATE) {
+            elect(settings, &index, &mut observers, &mut tasks);
         }
         if !observers.is_empty() {
             let (batch, shown) = (settings.settle_time / BATCHES_PER_SETTLE_TIME, observers.clone());
-            tasks.spawn(restarted(async move || feed::run(world.clone(), shown.clone(), batch).await));
+            tasks.spawn(restarted(async move || feed::run(index.clone(), shown.clone(), batch).await));
         }
         Controllers { tasks, observers }
     }
@@ -245,28 +245,28 @@ mod reconcilers {
     /// Starts a controller, if it is a reconciler and the kinds that it needs are stored.
     pub fn start(
         controller: Controller,
-        world: &Arc<ResourceIndex>,
+        index: &Arc<ResourceIndex>,
         settings: &Settings,
         observers: &mut Vec<Arc<dyn Observer>>,
         tasks: &mut JoinSet<()>,
     ) {
         let mut starting = Starting { settle: settings.settle_time, observers, tasks };
-        let world = world.clone();
+        let index = index.clone();
         match controller {
             Controller::Namespace | Controller::GarbageCollector | Controller::EventTtl => {}
-            Controller::ResourceQuota => starting.run(Quotas::new(world)),
-            Controller::ServiceAccount => starting.run(DefaultAccounts::new(world)),
+            Controller::ResourceQuota => starting.run(Quotas::new(index)),
+            Controller::ServiceAccount => starting.run(DefaultAccounts::new(index)),
             Controller::RootCaCertificatePublisher => {
                 let bundle = settings.root_ca.clone();
-                starting.run(bundle.and_then(|bundle| RootCertificates::publishing(world, bundle)));
+                starting.run(bundle.and_then(|bundle| RootCertificates::publishing(index, bundle)));
             }
-            Controller::ClusterRoleAggregation => starting.run(Aggregation::new(world)),
-            Controller::TokenCleaner => starting.run(Tokens::new(world)),
-            Controller::TtlAfterFinished => starting.run(FinishedJobs::new(world)),
-            Controller::LegacyServiceAccountTokenCleaner => starting.run(LegacyTokens::new(world)),
-            Controller::StorageVersionMigrator => starting.run(Migrations::new(world)),
-            Controller::ValidatingAdmissionPolicyStatus => starting.run(PolicyStatus::new(world)),
-            Controller::StorageVersionGarbageCollector => starting.run(StorageVersions::new(world)),
+            Controller::ClusterRoleAggregation => starting.run(Aggregation::new(index)),
+            Controller::TokenCleaner => starting.run(Tokens::new(index)),
+            Controller::TtlAfterFinished => starting.run(FinishedJobs::new(index)),
+            Controller::LegacyServiceAccountTokenCleaner => starting.run(LegacyTokens::new(index)),
+            Controller::StorageVersionMigrator => starting.run(Migrations::new(index)),
+            Controller::ValidatingAdmissionPolicyStatus => starting.run(PolicyStatus::new(index)),
+            Controller::StorageVersionGarbageCollector => starting.run(StorageVersions::new(index)),
         }
     }
 
@@ -293,21 +293,21 @@ mod reconcilers {
 /// Starts the election of the leaders of components.
 fn elect(
     settings: &Settings,
-    world: &Arc<ResourceIndex>,
+    index: &Arc<ResourceIndex>,
     observers: &mut Vec<Arc<dyn Observer>>,
     tasks: &mut JoinSet<()>,
 ) {
-    let identity = format!("{}_{}", settings.host, new_uid(&*world.registry.environment));
-    let lock = Arc::new(ServerLock::new(world.registry.clone(), settings.leadership, identity));
-    let Some(election) = Election::new(world.clone(), lock.clone()) else { return };
+    let identity = format!("{}_{}", settings.host, new_uid(&*index.registry.environment));
+    let lock = Arc::new(ServerLock::new(index.registry.clone(), settings.leadership, identity));
+    let Some(election) = Election::new(index.clone(), lock.clone()) else { return };
     let controller = Arc::new(Reconciling::new(election, Duration::ZERO));
     observers.push(controller.clone());
     tasks.spawn(restarted(async move || controller.work().await));
     tasks.spawn(restarted(async move || lock.keep().await));
 }
 
-fn keep<R: Rule>(rule: R, world: &Arc<ResourceIndex>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
-    let Some(keeper) = StatusController::new(rule, world.clone()).map(Arc::new) else { return };
+fn keep<R: Rule>(rule: R, index: &Arc<ResourceIndex>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
+    let Some(keeper) = StatusController::new(rule, index.clone()).map(Arc::new) else { return };
     observers.push(keeper.clone());
     for _ in 0..R::WORKERS {
         let keeper = keeper.clone();

@@ -25,7 +25,7 @@ pub enum Who {
 
 /// Makes requests as a user.
 pub struct Requests<'a> {
-    pub world: &'a ResourceIndex,
+    pub index: &'a ResourceIndex,
     pub who: Who,
 }
 
@@ -95,7 +95,7 @@ impl Requests<'_> {
             from_stored: true,
             owners: ManagedFieldsUpdate::Compute,
         };
-        gone_is_fine(self.world.registry.update(target, &update, &self.write_options()).await.map(drop))
+        gone_is_fine(self.index.registry.update(target, &update, &self.write_options()).await.map(drop))
     }
 
     /// Applies a configuration to the part of an existing object that a subresource writes, and takes over what others
@@ -104,7 +104,7 @@ impl Requests<'_> {
     /// # Errors
     /// The result is rejected.
     pub async fn apply(&self, target: &Target, subresource: &str, manager: &str, config: &Value) -> Result<()> {
-        let registry = &self.world.registry;
+        let registry = &self.index.registry;
         let options = WriteOptions { field_manager: manager.to_owned(), ..self.write_options() };
         let applying = ApplyRequest { config, force: true, subresource };
         let change = |stored: Option<&Value>| {
@@ -145,7 +145,7 @@ impl Requests<'_> {
     /// Creates an object in a namespace. Succeeds if the object exists or the namespace is being deleted.
     pub async fn create(&self, kind: &Kind, namespace: &str, object: Value) -> Outcome {
         let target = Target { namespace: namespace.to_owned(), ..kind.target.clone() };
-        match self.world.registry.create(&target, object, &self.write_options()).await {
+        match self.index.registry.create(&target, object, &self.write_options()).await {
             Err(status) if status.reason == "AlreadyExists" || status.code == 404 => Outcome::Done,
             Err(status) if is_of_ending_namespace(&status) => Outcome::Done,
             outcome => retry_on_failure(&outcome.map(drop)),
@@ -157,7 +157,7 @@ impl Requests<'_> {
     /// # Errors
     /// The delete is rejected, or a precondition does not hold.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<()> {
-        gone_is_fine(self.world.registry.delete(target, options).await.map(drop))
+        gone_is_fine(self.index.registry.delete(target, options).await.map(drop))
     }
 }
 

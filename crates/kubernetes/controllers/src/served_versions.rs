@@ -12,7 +12,7 @@ const AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
 fn target(requests: &Requests<'_>, group: &str, version: &str) -> Option<Target> {
     let of = ["apiregistration.k8s.io", "v1", "apiservices"];
-    requests.world.registry.target_of(of, "", &format!("{version}.{group}"))
+    requests.index.registry.target_of(of, "", &format!("{version}.{group}"))
 }
 
 /// What the APIService of a version says.
@@ -40,7 +40,7 @@ pub async fn register(requests: &Requests<'_>, group: &str, version: &str) -> Re
     let Some(target) = target(requests, group, version) else { return Ok(()) };
     if let Ok(stored) = target.get() {
         let is_same = |service: Value| !is_changed(&service, group, version);
-        if requests.world.registry.decode(&target, &stored).is_ok_and(is_same) {
+        if requests.index.registry.decode(&target, &stored).is_ok_and(is_same) {
             return Ok(());
         }
         let change = |service: &mut Value| {
@@ -57,7 +57,7 @@ pub async fn register(requests: &Requests<'_>, group: &str, version: &str) -> Re
         "metadata": {"name": (target.name.as_str()), "labels": labels},
         "spec": (wanted(group, version)),
     });
-    match requests.world.registry.create(&target, service, &requests.write_options()).await {
+    match requests.index.registry.create(&target, service, &requests.write_options()).await {
         Ok(_) | Err(Status { code: 409, .. }) => Ok(()),
         Err(status) => Err(status),
     }

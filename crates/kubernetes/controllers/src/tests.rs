@@ -193,7 +193,7 @@ async fn foreground_deletion_waits_for_dependents() {
     assert!(fixture.map("held").is_some_and(|object| object.encoded.terminating));
     assert!(fixture.map("a").is_some(), "a dependent is still there");
     let target = fixture.target("", "configmaps", "default", "held");
-    let requests = Requests { world: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
+    let requests = Requests { index: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
     let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
     requests.change(&target, "", release).await.expect("changed");
     fixture.gone(&["held", "a"]).await;
@@ -212,7 +212,7 @@ async fn foreground_deletion_does_not_wait_for_dependents_that_let_it_go() {
     fixture.quiet().await;
     assert!(fixture.map("a").is_some(), "it waits");
     let target = fixture.target("", "configmaps", "default", "held");
-    let requests = Requests { world: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
+    let requests = Requests { index: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
     let let_go = |object: &mut Value| {
         let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": (a.as_str()), "blockOwnerDeletion": false});
         object.set_at(&["metadata", "ownerReferences"], Value::List(vec![owner]));
@@ -228,8 +228,8 @@ async fn circles_are_broken() {
     let a = fixture.owned("a", &[("b", "to be set")], &[]).await;
     let b = fixture.owned("b", &[("a", &a)], &[]).await;
     let target = fixture.target("", "configmaps", "default", "a");
-    let world = ResourceIndex::new(fixture.registry.clone());
-    let requests = Requests { world: &world, who: Who::Account("test") };
+    let index = ResourceIndex::new(fixture.registry.clone());
+    let requests = Requests { index: &index, who: Who::Account("test") };
     let close = |object: &mut Value| {
         let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "b", "uid": (b.as_str()), "blockOwnerDeletion": true});
         object.set_at(&["metadata", "ownerReferences"], Value::List(vec![owner]));
@@ -336,8 +336,8 @@ async fn a_namespace_is_emptied_and_goes() {
     let finalizers = "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances";
     assert_eq!(condition("NamespaceFinalizersRemaining"), Some(("True".to_owned(), finalizers.to_owned())));
     let held = fixture.target("", "configmaps", "other", "held");
-    let world = ResourceIndex::new(fixture.registry.clone());
-    let requests = Requests { world: &world, who: Who::Account("test") };
+    let index = ResourceIndex::new(fixture.registry.clone());
+    let requests = Requests { index: &index, who: Who::Account("test") };
     let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
     requests.change(&held, "", release).await.expect("changed");
     fixture.until("the namespace is gone", || fixture.get(&namespace).is_none()).await;
@@ -362,9 +362,9 @@ async fn events_live_their_time_after_their_last_change() {
     let event = |name: &str| value!({"metadata": {"name": name}, "involvedObject": {"namespace": "default", "kind": "Pod", "name": "p"}});
     fixture.create("", "events", "default", event("old")).await;
     fixture.owned("no-event", &[], &[]).await;
-    let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
-    let expiry = Expiry::new(world.clone(), Some(Duration::from_secs(100)));
-    let kinds = world.kinds();
+    let index = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+    let expiry = Expiry::new(index.clone(), Some(Duration::from_secs(100)));
+    let kinds = index.kinds();
     let listed = kinds.iter().map(|(id, kind)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() });
     expiry.list(&listed.collect::<Vec<_>>());
     let events = fixture.target("", "events", "default", "");
@@ -372,7 +372,7 @@ async fn events_live_their_time_after_their_last_change() {
     let mut cursor = events.cache.cursor(after);
     fixture.now.fetch_add(60, Ordering::SeqCst);
     fixture.create("", "events", "default", event("new")).await;
-    let kind = world.kinds().iter().find(|(_, kind)| kind.resource.plural == "events").map(|(id, _)| id);
+    let kind = index.kinds().iter().find(|(_, kind)| kind.resource.plural == "events").map(|(id, _)| id);
     for change in cursor.take(10).expect("history") {
         // However often it changes, it is looked at once.
         (0..3).for_each(|_| expiry.observe(kind.expect("events are stored"), &change));
@@ -418,14 +418,14 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
     let store = Arc::new(MemoryStore::new());
     let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_groups::resources());
-    let world = Arc::new(ResourceIndex::new(Arc::new(registry)));
+    let index = Arc::new(ResourceIndex::new(Arc::new(registry)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let _entered = runtime.enter();
-    let run = feed::run(world.clone(), vec![Arc::new(Everything)], Duration::ZERO);
+    let run = feed::run(index.clone(), vec![Arc::new(Everything)], Duration::ZERO);
     let feed = Arc::new(AtOnce(Mutex::new(Box::pin(run))));
     Waker::from(feed.clone()).wake();
     // The list runs on another thread, which then polls the feed.
-    while world.observed(0) != Revision(1) {
+    while index.observed(0) != Revision(1) {
         std::thread::yield_now();
     }
     drop(feed.0.lock());
@@ -433,7 +433,7 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let value = encoded_object::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
     let key = "/registry/configmaps/default/a".into();
     writer.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));
-    assert_eq!(world.observed(0), Revision(2));
+    assert_eq!(index.observed(0), Revision(2));
 }
 
 #[tokio::test(start_paused = true)]

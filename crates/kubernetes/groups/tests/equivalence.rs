@@ -143,7 +143,7 @@ fn stages_change_no_answer_and_no_rule_panics() {
 
 /// Whether a rule validates changes, so that only an update can find it broken.
 fn validates_changes(error: &FieldError) -> bool {
-    matches!(error.origin, "immutable" | "update" | "neverFalls") || error.field.starts_with("metadata")
+    matches!(error.origin, "immutable" | "update" | "monotonic") || error.field.starts_with("metadata")
 }
 
 #[test]

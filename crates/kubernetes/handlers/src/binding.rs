@@ -139,7 +139,7 @@ async fn bind(
         // A binding does not change the field managers of the pod.
         owners: ManagedFieldsUpdate::Provided,
     };
-    let (context_of, admission) = (context.request.clone(), AdmissionMode::Done);
+    let (context_of, admission) = (context.request.clone(), AdmissionMode::Skip);
     let options = WriteOptions { dry_run, admission, context: context_of, ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
     Ok(created(wanted))

@@ -238,7 +238,7 @@ impl Evicting<'_> {
     ) -> Result<Payload> {
         let part = SubresourcePart::of(&target.resource, "status");
         let update = Update { change, part, create: false, from_stored: true, owners };
-        let options = WriteOptions { admission: AdmissionMode::Done, ..WriteOptions::of_server("kube-apiserver") };
+        let options = WriteOptions { admission: AdmissionMode::Skip, ..WriteOptions::of_server("kube-apiserver") };
         let written = self.registry.update(target, &update, &options).await?;
         Ok(written.payload)
     }

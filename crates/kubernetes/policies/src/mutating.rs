@@ -334,7 +334,7 @@ impl<'a> Dispatch<'a> {
         let resource = &of.invocation.resource;
         let target = Target {
             schema: self.schema(resource),
-            topology: self.topology(resource),
+            merge_schema: self.merge_schema(resource),
             kind: self.request.kind_in(resource),
             is_custom: resource.custom.is_some() && is_of_kind(self.request),
         };
@@ -348,9 +348,9 @@ impl<'a> Dispatch<'a> {
 
     /// The schema by which configurations are merged; `None` for kinds that the OpenAPI document of their version does not
     /// have: the options of connections, and those that another group's subresources take.
-    fn topology<'r>(&self, resource: &'r Resource) -> Option<&'r pintle_schema::Struct> {
+    fn merge_schema<'r>(&self, resource: &'r Resource) -> Option<&'r pintle_schema::Struct> {
         if is_of_kind(self.request) {
-            return Some(resource.topology());
+            return Some(resource.merge_schema());
         }
         let [group, version, _] = self.request.kind_in(resource);
         let is_own = (group, version) == (resource.group.as_str(), resource.version.as_str());

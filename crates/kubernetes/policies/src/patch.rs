@@ -31,7 +31,7 @@ pub const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 pub struct Target<'a> {
     pub schema: &'a Struct,
     /// The schema by which configurations are merged; `None` if the OpenAPI document of the kind's version has no such kind.
-    pub topology: Option<&'a Struct>,
+    pub merge_schema: Option<&'a Struct>,
     /// Group, version and kind.
     pub kind: [&'a str; 3],
     /// Whether a definition declares the kind.
@@ -73,13 +73,13 @@ pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<
             own.set(field, value.clone());
         }
     }
-    let Some(topology) = target.topology else {
+    let Some(merge_schema) = target.merge_schema else {
         let why = format!("no corresponding type for {}", target.shown());
         return Err(failed(format!("failed to convert patch object to typed object: {why}")));
     };
-    check(topology, &mut config, &foreign)
+    check(merge_schema, &mut config, &foreign)
         .map_err(|errors| failed(format!("failed to convert patch object to typed object: {errors}")))?;
-    let atomic = atomic_paths(topology, &config);
+    let atomic = atomic_paths(merge_schema, &config);
     if !atomic.is_empty() {
         let paths = atomic.join(", ");
         return Err(failed(format!(
@@ -87,7 +87,7 @@ pub fn apply_configuration(target: &Target<'_>, object: &Value, made: &CelValue<
         )));
     }
     let merged =
-        merge(topology, object, &config).map_err(|errors| failed(format!("failed to merge patch: {errors}")))?;
+        merge(merge_schema, object, &config).map_err(|errors| failed(format!("failed to merge patch: {errors}")))?;
     let restored = json::restore(target.schema, merged, Strictness::Ignore);
     restored.map(|restored| restored.value).map_err(|error| {
         MutationError::Policy(format!("unable to convert unstructured object to {}: {error}", target.shown()))
@@ -363,7 +363,7 @@ mod tests {
     fn target(is_custom: bool) -> Target<'static> {
         let deployments = pintle_groups::find("apps", "v1", "deployments").expect("a built-in resource");
         let scale = deployments.subresource("scale").and_then(|scale| scale.schema.as_deref()).expect("a body");
-        Target { schema: scale, topology: None, kind: ["autoscaling", "v1", "Scale"], is_custom }
+        Target { schema: scale, merge_schema: None, kind: ["autoscaling", "v1", "Scale"], is_custom }
     }
 
     #[test]

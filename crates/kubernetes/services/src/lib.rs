@@ -213,7 +213,7 @@ impl Allocation<'_> {
         match outcome {
             Ok(()) => {
                 write_back(object, spec);
-                self.registry.finish(target, object);
+                self.registry.canonicalize(target, object);
                 Ok(())
             }
             Err(Failure::Invalid(errors)) => Err(invalid(&errors)),

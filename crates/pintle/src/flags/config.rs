@@ -15,8 +15,8 @@ use super::version::VersionFlags;
 use super::{FeatureGates, FlagError, runtime_config};
 use crate::logs::{LogFormat, ModuleVerbosity};
 use pintle::EndpointReconciler;
-use pintle::browsers::BrowserConfig;
 use pintle::certs::AdministratorBy;
+use pintle::cors::CorsConfig;
 use pintle::encryption::EncryptionSource;
 use pintle_controllers::Controller;
 use pintle_endpoints::Settings;
@@ -92,7 +92,7 @@ with_defaults! {
         /// Without effect: reads are always served from memory.
         pub watch_cache: bool = true,
         pub external_hostname: Option<String>,
-        pub browsers: BrowserConfig,
+        pub cors: CorsConfig,
         pub data_dir: PathBuf = PathBuf::from("pintle-data"),
         /// The value of `--storage`; [`Config::storage`] also considers the flags of etcd.
         pub own_storage: Option<Storage>,

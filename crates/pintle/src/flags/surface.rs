@@ -41,13 +41,13 @@ pub static SURFACE_FLAGS: &[Flag] = &[
         "PATTERN,...",
         "Regular expressions of origins that are allowed by CORS. Each must match from the start or to the \
          end of the host, such as //example.com(:|$). Default: none.",
-        |c, value| values::items(value).try_for_each(|pattern| c.browsers.allow_origin(pattern)),
+        |c, value| values::items(value).try_for_each(|pattern| c.cors.allow_origin(pattern)),
     ),
     Flag::read(
         "strict-transport-security-directives",
         "DIRECTIVE,...",
         "Directives of the Strict-Transport-Security header: max-age=SECONDS, includeSubDomains, preload. \
          Default: none.",
-        |c, value| values::items(value).try_for_each(|directive| c.browsers.direct(directive)),
+        |c, value| values::items(value).try_for_each(|directive| c.cors.direct(directive)),
     ),
 ];

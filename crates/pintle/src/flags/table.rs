@@ -31,17 +31,17 @@ pub struct Flag {
 /// The effect of a flag's value.
 enum Act {
     /// It is parsed into a field of the configuration, by the field's type.
-    Goes(fn(&mut Config) -> &mut dyn Setting),
+    Setting(fn(&mut Config) -> &mut dyn Setting),
     /// It is passed to a function; the text describes the value in the help.
-    Does(&'static str, fn(&mut Config, &str) -> Result<(), String>),
+    Parse(&'static str, fn(&mut Config, &str) -> Result<(), String>),
     /// None: this is the only value that is supported.
-    Only(&'static str),
+    Fixed(&'static str),
 }
 
 impl Flag {
     /// A flag whose value is parsed into a field of the configuration.
     pub const fn new(name: &'static str, place: fn(&mut Config) -> &mut dyn Setting, help: &'static str) -> Flag {
-        Flag { name, help, act: Act::Goes(place), check: |_| Ok(()) }
+        Flag { name, help, act: Act::Setting(place), check: |_| Ok(()) }
     }
 
     /// A flag that is parsed by a function. The help text must include its default.
@@ -51,12 +51,12 @@ impl Flag {
         help: &'static str,
         read: fn(&mut Config, &str) -> Result<(), String>,
     ) -> Flag {
-        Flag { name, help, act: Act::Does(shape, read), check: |_| Ok(()) }
+        Flag { name, help, act: Act::Parse(shape, read), check: |_| Ok(()) }
     }
 
     /// A flag that supports one value only.
     pub const fn only(name: &'static str, value: &'static str, help: &'static str) -> Flag {
-        Flag { name, help, act: Act::Only(value), check: |_| Ok(()) }
+        Flag { name, help, act: Act::Fixed(value), check: |_| Ok(()) }
     }
 
     /// Adds a check that runs after the value was set.
@@ -71,9 +71,9 @@ impl Flag {
     /// The value is invalid.
     pub fn set(&self, config: &mut Config, value: &str) -> Result<(), String> {
         match self.act {
-            Act::Goes(place) => place(config).set(value)?,
-            Act::Does(_, read) => read(config, value)?,
-            Act::Only(only) => {
+            Act::Setting(place) => place(config).set(value)?,
+            Act::Parse(_, read) => read(config, value)?,
+            Act::Fixed(only) => {
                 let is_it = match only.parse::<bool>() {
                     Ok(on) => values::boolean(value)? == on,
                     Err(_) => value.is_empty() || value == only,
@@ -87,8 +87,8 @@ impl Flag {
     /// The current value, for `/flagz`; `given` are the values on the command line.
     pub fn shown(&self, config: &mut Config, given: Option<&[String]>) -> String {
         match (&self.act, given) {
-            (Act::Goes(place), _) => place(config).shown(),
-            (Act::Does(..), Some(given)) => given.join(","),
+            (Act::Setting(place), _) => place(config).shown(),
+            (Act::Parse(..), Some(given)) => given.join(","),
             _ => self.value().1,
         }
     }
@@ -96,14 +96,14 @@ impl Flag {
     /// The kind of its value, and its default.
     pub fn value(&self) -> (String, String) {
         match self.act {
-            Act::Goes(place) => {
+            Act::Setting(place) => {
                 let mut config = Config::default();
                 let place = place(&mut config);
                 (place.shape(), place.shown())
             }
-            Act::Does(shape, _) => (shape.to_owned(), String::new()),
-            Act::Only(value) if value.parse::<bool>().is_ok() => (String::new(), value.to_owned()),
-            Act::Only(value) => ("TEXT".to_owned(), value.to_owned()),
+            Act::Parse(shape, _) => (shape.to_owned(), String::new()),
+            Act::Fixed(value) if value.parse::<bool>().is_ok() => (String::new(), value.to_owned()),
+            Act::Fixed(value) => ("TEXT".to_owned(), value.to_owned()),
         }
     }
 
@@ -126,8 +126,8 @@ pub fn help() -> String {
         };
         let (shape, default) = flag.value();
         let help = match &flag.act {
-            Act::Only(value) => format!("{} Only {value} is supported.", flag.help),
-            Act::Goes(_) if !default.is_empty() => format!("{} Default: {default}.", flag.help),
+            Act::Fixed(value) => format!("{} Only {value} is supported.", flag.help),
+            Act::Setting(_) if !default.is_empty() => format!("{} Default: {default}.", flag.help),
             _ => flag.help.to_owned(),
         };
         // Writing to a String cannot fail.

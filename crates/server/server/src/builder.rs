@@ -2,7 +2,7 @@
 //! have a default that grants access.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
-use crate::browsers::BrowserConfig;
+use crate::cors::CorsConfig;
 use crate::service::ApiService;
 use crate::{System, critical_tasks, sources};
 use pintle_audit::Auditor;
@@ -91,7 +91,7 @@ pub struct Builder {
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub settings: Settings,
     pub connections: ServerConfig,
-    pub browsers: BrowserConfig,
+    pub cors: CorsConfig,
     /// How other servers are reached; without a client certificate by default.
     pub connector: Option<Arc<dyn Connector>>,
     pub health: Health,
@@ -142,7 +142,7 @@ impl Builder {
             feature_gate: Arc::new(|_| false),
             settings: Settings::default(),
             connections: ServerConfig::default(),
-            browsers: BrowserConfig::default(),
+            cors: CorsConfig::default(),
             connector: None,
             health: Health::default(),
             metrics: Metrics::default(),
@@ -315,12 +315,12 @@ impl OpenedServer {
             peer_discovery,
         });
         let shutdown = Shutdown::new();
-        let browsers = Arc::new(builder.browsers);
+        let cors = Arc::new(builder.cors);
         let mut serving = Vec::new();
         let mut addresses = Vec::new();
         for Listener { socket, tls } in builder.listeners {
             addresses.push(socket.local_addr()?);
-            let service = ApiService { api: api.clone(), browsers: browsers.clone() };
+            let service = ApiService { api: api.clone(), cors: cors.clone() };
             let task = pintle_http::serve(socket, tls, service, builder.connections.clone(), shutdown.clone());
             let failed = fatal_signal.clone();
             serving.push(critical_tasks::spawn(&fatal_signal, "a listener", async move {

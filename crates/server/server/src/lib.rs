@@ -3,9 +3,9 @@
 //! never know a kind, nor what a group does.
 
 pub mod backends;
-pub mod browsers;
 mod builder;
 pub mod certs;
+pub mod cors;
 pub mod critical_tasks;
 pub mod delegation;
 pub mod extension_servers;

@@ -1,7 +1,7 @@
 //! Connects the HTTP server to `serve()`: converts a request to one without a socket. Guarantees that every response has the
-//! headers for browsers. Must never interpret a request any further.
+//! headers for cors. Must never interpret a request any further.
 
-use crate::browsers::{BrowserConfig, preflight};
+use crate::cors::{CorsConfig, preflight};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{HOST, HeaderValue};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone)]
 pub struct ApiService {
     pub api: SharedApi,
-    pub browsers: Arc<BrowserConfig>,
+    pub cors: Arc<CorsConfig>,
 }
 
 /// The state of a connection.
@@ -93,7 +93,7 @@ impl Service for ApiService {
             // HTTP/2 has it in the request target.
             parts.headers.insert(HOST, host);
         }
-        let headers = self.browsers.response_headers(&parts.headers);
+        let headers = self.cors.response_headers(&parts.headers);
         if let Some(mut response) = preflight(&parts.method, &headers) {
             audit::set_audit_id(&mut response, &audit::audit_id(&self.api, &parts.headers));
             response.headers_mut().extend(headers);

@@ -24,7 +24,7 @@ impl CustomKind for Published {
         "WidgetList"
     }
 
-    fn topology(&self) -> &Struct {
+    fn merge_schema(&self) -> &Struct {
         panic!("nothing is applied")
     }
 

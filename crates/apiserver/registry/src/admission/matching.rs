@@ -263,7 +263,7 @@ impl AdmissionRequest<'_> {
             let version = resource.api_version();
             convert_one(conversion, object, &version, working).await.map_err(Status::not_converted)?;
         }
-        self.registry.place(self.target, object);
+        self.registry.set_type_and_namespace(self.target, object);
         Ok(())
     }
 

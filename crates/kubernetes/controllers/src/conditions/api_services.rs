@@ -63,8 +63,8 @@ impl Rule for Available {
     // A server that does not respond must not delay the others.
     const WORKERS: usize = 8;
 
-    fn evaluate(object: &Value, world: &ResourceIndex) -> DesiredCondition {
-        let finding = service(object).and_then(|reference| missing(reference, world));
+    fn evaluate(object: &Value, index: &ResourceIndex) -> DesiredCondition {
+        let finding = service(object).and_then(|reference| missing(reference, index));
         let (holds, reason, message) = match (service(object), finding) {
             (None, _) => (true, "Local", "Local APIServices are always available".to_owned()),
             (_, Some((reason, message))) => (false, reason, message),
@@ -77,11 +77,11 @@ impl Rule for Available {
         &'a self,
         object: &'a Value,
         found: &'a DesiredCondition,
-        world: &'a ResourceIndex,
+        index: &'a ResourceIndex,
     ) -> BoxFuture<'a, Option<(DesiredCondition, Outcome)>> {
         async move {
             let check = self.0.as_ref().filter(|_| found.reason == UNASKED)?;
-            Some(match check.check(&world.registry, object).await {
+            Some(match check.check(&index.registry, object).await {
                 Ok(()) => {
                     let message = "all checks passed".to_owned();
                     (DesiredCondition { holds: true, reason: "Passed", message }, Outcome::After(RECHECK))
@@ -108,12 +108,12 @@ fn is_of(slice: &Object, service: &str) -> bool {
 }
 
 /// Why a service is not reachable.
-fn missing(reference: View<'_, ServiceReference>, world: &ResourceIndex) -> Option<(&'static str, String)> {
+fn missing(reference: View<'_, ServiceReference>, index: &ResourceIndex) -> Option<(&'static str, String)> {
     let namespace = reference.field(ServiceReference::NAMESPACE).as_str();
     let name = reference.field(ServiceReference::NAME).as_str();
     let port = reference.field(ServiceReference::PORT).get().unwrap_or(HTTPS);
     let called = format!("service/{name} in {namespace:?}");
-    let Some(service) = world.decoded(SERVICES, namespace, name) else {
+    let Some(service) = index.decoded(SERVICES, namespace, name) else {
         return Some(("ServiceNotFound", format!("{called} is not present")));
     };
     let spec = View::<Service>::new(&service).field(Service::SPEC);
@@ -125,7 +125,7 @@ fn missing(reference: View<'_, ServiceReference>, world: &ResourceIndex) -> Opti
         return Some(("ServicePortError", format!("{called} is not listening on port {port}")));
     };
     let port = offered.field(ServicePort::NAME).as_str();
-    let slices = world.decoded_in(SLICES, namespace, |slice| is_of(slice, name));
+    let slices = index.decoded_in(SLICES, namespace, |slice| is_of(slice, name));
     if slices.is_empty() {
         return Some(("EndpointsNotFound", format!("cannot find endpointslices for {called}")));
     }

@@ -25,10 +25,10 @@ impl Rule for Dangling {
         Some(Reference { namespace: String::new(), name: priority_level(object).to_owned() })
     }
 
-    fn evaluate(object: &Value, world: &ResourceIndex) -> DesiredCondition {
+    fn evaluate(object: &Value, index: &ResourceIndex) -> DesiredCondition {
         let level = priority_level(object);
         let names = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
-        match world.exists(PRIORITY_LEVELS, "", level) {
+        match index.exists(PRIORITY_LEVELS, "", level) {
             true => DesiredCondition { holds: false, reason: "Found", message: format!("{names} and it exists") },
             false => DesiredCondition {
                 holds: true,

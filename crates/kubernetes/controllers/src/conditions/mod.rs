@@ -58,7 +58,7 @@ pub trait Rule: Send + Sync + 'static {
         (reference.namespace.as_str(), reference.name.as_str()) == (changed.namespace(), changed.name())
     }
 
-    fn evaluate(object: &Value, world: &ResourceIndex) -> DesiredCondition;
+    fn evaluate(object: &Value, index: &ResourceIndex) -> DesiredCondition;
 
     /// Checks that need requests, after `evaluate`, and the delay until the next check; `None` if there is no such check.
     fn ask<'a>(
@@ -76,7 +76,7 @@ pub trait Rule: Send + Sync + 'static {
 
 /// Keeps a condition up to date.
 pub struct StatusController<R> {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     subject: KindId,
     depends_on: Vec<KindId>,
     queue: Queue<ObjectKey>,
@@ -86,11 +86,11 @@ pub struct StatusController<R> {
 
 impl<R: Rule> StatusController<R> {
     /// `None` if the kind is not stored.
-    pub fn new(rule: R, world: Arc<ResourceIndex>) -> Option<Self> {
-        let subject = world.stored(R::SUBJECT.0, R::SUBJECT.1)?;
-        let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| world.stored(group, plural)).collect();
+    pub fn new(rule: R, index: Arc<ResourceIndex>) -> Option<Self> {
+        let subject = index.stored(R::SUBJECT.0, R::SUBJECT.1)?;
+        let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| index.stored(group, plural)).collect();
         let queue = Queue::new(R::QUEUE);
-        Some(StatusController { world, subject, depends_on, queue, references: Mutex::default(), rule })
+        Some(StatusController { index, subject, depends_on, queue, references: Mutex::default(), rule })
     }
 
     /// Processes the queue until the future is dropped.
@@ -107,24 +107,24 @@ impl<R: Rule> StatusController<R> {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
+        let (Some(kind), Some(stored)) = (self.index.kind(place.kind), self.index.object(place)) else {
             return Outcome::Done;
         };
-        let Ok(mut object) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
-        let now = Time::from_seconds(self.world.registry.environment.now_unix());
-        let found = R::evaluate(&object, &self.world);
-        let (asked, outcome) = match self.rule.ask(&object, &found, &self.world).await {
+        let Ok(mut object) = self.index.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        let now = Time::from_seconds(self.index.registry.environment.now_unix());
+        let found = R::evaluate(&object, &self.index);
+        let (asked, outcome) = match self.rule.ask(&object, &found, &self.index).await {
             Some((finding, outcome)) => (Some(finding), outcome),
             None => (None, Outcome::Done),
         };
         let write_condition = |object: &mut Value| {
-            let finding = asked.clone().unwrap_or_else(|| R::evaluate(object, &self.world));
+            let finding = asked.clone().unwrap_or_else(|| R::evaluate(object, &self.index));
             write(R::conditions(object), R::CONDITION, &finding, now)
         };
         if !write_condition(&mut object) {
             return outcome;
         }
-        let requests = Requests { world: &self.world, who: Who::Server(R::MANAGER) };
+        let requests = Requests { index: &self.index, who: Who::Server(R::MANAGER) };
         let target = kind.at(&stored);
         let written = match R::APPLIED_AS {
             Some((api_version, name)) => {
@@ -144,8 +144,8 @@ impl<R: Rule> StatusController<R> {
     /// Records the reference of an object, and queues the object.
     fn learn(&self, references: &mut HashMap<ObjectKey, Reference>, object: &Object) {
         let place = ObjectKey { kind: self.subject, key: object.key.clone() };
-        let kind = self.world.kind(self.subject);
-        let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
+        let kind = self.index.kind(self.subject);
+        let decoded = kind.and_then(|kind| self.index.registry.decode(&kind.target, object).ok());
         match decoded.as_ref().and_then(R::refers_to) {
             Some(reference) => _ = references.insert(place.clone(), reference),
             None => _ = references.remove(&place),

@@ -129,11 +129,11 @@ impl Definitions {
     }
 
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, who: Who::Server("kube-apiserver") }
+        Requests { index: &self.index, who: Who::Server("kube-apiserver") }
     }
 
     fn now(&self) -> Time {
-        Time::from_seconds(self.world.registry.environment.now_unix())
+        Time::from_seconds(self.index.registry.environment.now_unix())
     }
 
     /// Writes the condition, unless it is the same.
@@ -150,7 +150,7 @@ impl Definitions {
     /// # Errors
     /// An object cannot be read or deleted: what failed, as the condition tells it.
     async fn delete_objects(&self, prefix: &str) -> std::result::Result<Progress, String> {
-        let Some(of) = self.world.registry.stored_target(prefix, "", "") else {
+        let Some(of) = self.index.registry.stored_target(prefix, "", "") else {
             return Ok(Progress::Remaining(RECHECK));
         };
         // Those that are being deleted already wait for their finalizers.

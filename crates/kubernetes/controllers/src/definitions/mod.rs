@@ -42,7 +42,7 @@ const NON_STRUCTURAL: &str = "NonStructuralSchema";
 
 /// The controller of definitions: their conditions, their APIServices, and the end of their objects.
 pub struct Definitions {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     subject: KindId,
     /// The kind of APIServices, if they are stored.
     services: Option<KindId>,
@@ -53,17 +53,17 @@ pub struct Definitions {
 
 impl Definitions {
     /// `None` if definitions are not stored.
-    pub fn new(world: Arc<ResourceIndex>, served: Arc<ServedDefinitions>) -> Option<Self> {
-        let subject = world.stored(GROUP, PLURAL)?;
-        let services = world.stored("apiregistration.k8s.io", "apiservices");
-        Some(Definitions { world, subject, services, served, pauses: Pauses::default() })
+    pub fn new(index: Arc<ResourceIndex>, served: Arc<ServedDefinitions>) -> Option<Self> {
+        let subject = index.stored(GROUP, PLURAL)?;
+        let services = index.stored("apiregistration.k8s.io", "apiservices");
+        Some(Definitions { index, subject, services, served, pauses: Pauses::default() })
     }
 
     /// Processes the queue until the future is dropped.
     pub async fn work(&self) {
         loop {
             let name = self.served.queue.next().await;
-            self.world.registry.install_definitions().await;
+            self.index.registry.install_definitions().await;
             let outcome = match self.sync(&name).await {
                 Outcome::Done => retry_on_failure(&self.follow_services(&name).await),
                 outcome => outcome,
@@ -74,33 +74,33 @@ impl Definitions {
 
     /// Sets the conditions of a definition whose resources are installed, or ends one that is being deleted.
     async fn sync(&self, name: &str) -> Outcome {
-        let Some(kind) = self.world.kind(self.subject) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(self.subject) else { return Outcome::Done };
         let Some(stored) = kind.target.cache.get(&kind.target.storage().key("", name)) else {
             self.pauses.forget(name);
             return Outcome::Done;
         };
-        let Ok(definition) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        let Ok(definition) = self.index.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         if waits_for(&stored, CLEANUP_FINALIZER) {
             // Objects are stored only under the definition as it is, so what was before the deletion began is visible then.
             kind.target.cache.progress.reached(stored.revision).await;
             return self.end(&kind.at(&stored), &definition).await;
         }
         let accepted = self.served.accept(name, &definition);
-        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let now = Time::from_seconds(self.index.registry.environment.now_unix());
         let change = |object: &mut Value| set_conditions(object, &accepted, now);
         if !change(&mut definition.clone()) {
             return Outcome::Done;
         }
-        let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
+        let requests = Requests { index: &self.index, who: Who::Server("kube-apiserver") };
         let written = requests.change(&kind.at(&stored), "status", |object| _ = change(object)).await;
         // Writes of its objects wait for what the definition has become.
-        self.world.registry.install_definitions().await;
+        self.index.registry.install_definitions().await;
         retry_on_failure(&written)
     }
 
     /// Creates the APIServices of served versions, and deletes those of versions that no definition serves any more.
     async fn follow_services(&self, name: &str) -> pintle_registry::Result<()> {
-        let requests = Requests { world: &self.world, who: Who::Server("kube-apiserver") };
+        let requests = Requests { index: &self.index, who: Who::Server("kube-apiserver") };
         let (group, served) = self.served.served_versions(name);
         for version in &served {
             served_versions::register(&requests, &group, version).await?;
@@ -205,9 +205,9 @@ impl Observer for Definitions {
         if self.services != Some(kind) || event.previous.is_none() {
             return;
         }
-        let Some(services) = self.world.kind(kind) else { return };
+        let Some(services) = self.index.kind(kind) else { return };
         let Some((version, group)) = event.object.name().split_once('.') else { return };
-        let registry = &self.world.registry;
+        let registry = &self.index.registry;
         let Some(definition) = self.served.definition_of(group, version) else { return };
         if served_versions::is_to_be_written(registry, &services.target, event, group, version) {
             self.served.queue.add(definition, Duration::ZERO);

@@ -31,7 +31,7 @@ const REQUEUE: Duration = Duration::from_secs(5);
 pub const GATE: &str = "CoordinatedLeaderElection";
 
 pub struct Election {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     lock: Arc<ServerLock>,
     leases: KindId,
     candidates: KindId,
@@ -39,27 +39,27 @@ pub struct Election {
 
 impl Election {
     /// `None` if the kinds that it needs are not stored.
-    pub fn new(world: Arc<ResourceIndex>, lock: Arc<ServerLock>) -> Option<Self> {
-        let leases = world.stored("coordination.k8s.io", "leases")?;
-        let candidates = world.stored("coordination.k8s.io", "leasecandidates")?;
-        Some(Election { world, lock, leases, candidates })
+    pub fn new(index: Arc<ResourceIndex>, lock: Arc<ServerLock>) -> Option<Self> {
+        let leases = index.stored("coordination.k8s.io", "leases")?;
+        let candidates = index.stored("coordination.k8s.io", "leasecandidates")?;
+        Some(Election { index, lock, leases, candidates })
     }
 
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, who: Who::Server("kube-apiserver") }
+        Requests { index: &self.index, who: Who::Server("kube-apiserver") }
     }
 
     /// The candidates for a lease that take part in its election.
     fn candidates(&self, namespace: &str, lease: &str) -> Vec<LeaseCandidate> {
         let now = now();
-        let decoded = self.world.decoded_in(("coordination.k8s.io", "leasecandidates"), namespace, |_| true);
+        let decoded = self.index.decoded_in(("coordination.k8s.io", "leasecandidates"), namespace, |_| true);
         let candidates = decoded.iter().filter_map(|object| LeaseCandidate::from_value(object).ok());
         candidates.filter(|it| it.spec.lease_name == lease && is_admissible(it, now)).collect()
     }
 
     /// Asks a candidate for a sign of life.
     async fn ping(&self, namespace: &str, name: &str) -> Result<()> {
-        let Some(kind) = self.world.kind(self.candidates) else { return Ok(()) };
+        let Some(kind) = self.index.kind(self.candidates) else { return Ok(()) };
         let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
         let change = |object: &mut Value| {
             let spec = ViewMut::<LeaseCandidate>::new(object).field(LeaseCandidate::SPEC);
@@ -79,7 +79,7 @@ impl Election {
         if !self.lock.leads() {
             return Outcome::After(REQUEUE);
         }
-        let lease = read(&self.world, place).map(|(_, lease)| View::<Lease>::new(&lease).field(Lease::SPEC).get());
+        let lease = read(&self.index, place).map(|(_, lease)| View::<Lease>::new(&lease).field(Lease::SPEC).get());
         match next_step(&candidates, lease.as_ref(), now()) {
             Step::Keep => Outcome::After(REQUEUE),
             Step::Wait => Outcome::After(Duration::from_secs(ELECTION_SECONDS.unsigned_abs())),
@@ -138,7 +138,7 @@ impl Election {
             }
         };
         let (lease, options) = (new_lease(namespace, name, leader, strategy), self.requests().write_options());
-        match self.world.registry.create(&target, lease, &options).await {
+        match self.index.registry.create(&target, lease, &options).await {
             Err(Status { code: 409, .. }) => self.requests().change(&target, "", change).await,
             outcome => outcome.map(drop),
         }
@@ -146,7 +146,7 @@ impl Election {
 
     /// Deletes a candidate that has shown no sign of life for long.
     async fn collect(&self, kind: &Kind, place: &ObjectKey) -> Outcome {
-        let Some((stored, object)) = read(&self.world, place) else { return Outcome::Done };
+        let Some((stored, object)) = read(&self.index, place) else { return Outcome::Done };
         let Ok(candidate) = LeaseCandidate::from_value(&object) else { return Outcome::Done };
         let now = now();
         let until = kept_until(&candidate);
@@ -179,11 +179,11 @@ impl Reconciler for Election {
         if kind == self.leases {
             return due(ObjectKey { kind, key: object.key.clone() }, Duration::ZERO);
         }
-        let Some(candidates) = self.world.kind(kind) else { return };
-        let Ok(candidate) = self.world.registry.decode(&candidates.target, object) else { return };
+        let Some(candidates) = self.index.kind(kind) else { return };
+        let Ok(candidate) = self.index.registry.decode(&candidates.target, object) else { return };
         let spec = View::<LeaseCandidate>::new(&candidate).field(LeaseCandidate::SPEC);
         let lease = spec.field(LeaseCandidateSpec::LEASE_NAME).get();
-        if let Some(place) = self.world.place(self.leases, object.namespace(), &lease) {
+        if let Some(place) = self.index.place(self.leases, object.namespace(), &lease) {
             due(place, Duration::ZERO);
         }
         if !is_removal(event) {
@@ -192,7 +192,7 @@ impl Reconciler for Election {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
         if place.kind == self.candidates { self.collect(&kind, place).await } else { self.step(&kind, place).await }
     }
 }

@@ -55,9 +55,9 @@ impl GarbageCollector {
             let page = self.graph.dependents(uid, after.as_ref(), PAGE);
             for place in &page {
                 slices.step().await;
-                while let Some(dependent) = self.world.object(place) {
+                while let Some(dependent) = self.index.object(place) {
                     let blocked = self.blocked_by(&dependent, |named| named == uid, slices).await;
-                    let is_current = || self.world.object(place).is_some_and(|now| now.id == dependent.id);
+                    let is_current = || self.index.object(place).is_some_and(|now| now.id == dependent.id);
                     if blocked.is_empty() || self.graph.set_blocking_if(uid, place, is_current) {
                         break;
                     }
@@ -83,7 +83,7 @@ impl GarbageCollector {
             if !reference.blocks || !is_chosen(&reference.uid) {
                 continue;
             }
-            if self.is_there(&Place::named(&self.world, dependent.namespace(), &reference), &reference.uid) {
+            if self.is_there(&Place::named(&self.index, dependent.namespace(), &reference), &reference.uid) {
                 blocked.insert(reference.uid.into_owned());
             }
         }
@@ -104,14 +104,14 @@ impl GarbageCollector {
             let page = self.graph.dependents(uid, after.as_ref(), PAGE);
             for place in &page {
                 slices.step().await;
-                let Some(dependent) = self.world.object(place).filter(|dependent| waits_for(dependent, FOREGROUND))
+                let Some(dependent) = self.index.object(place).filter(|dependent| waits_for(dependent, FOREGROUND))
                 else {
                     continue;
                 };
                 for reference in references::of(&dependent) {
                     slices.step().await;
                     let is_owner = reference.uid == uid
-                        && self.is_there(&Place::named(&self.world, dependent.namespace(), &reference), uid);
+                        && self.is_there(&Place::named(&self.index, dependent.namespace(), &reference), uid);
                     if is_owner {
                         return true;
                     }
@@ -133,7 +133,7 @@ impl GarbageCollector {
             let mut releases = Vec::new();
             for place in &page {
                 slices.step().await;
-                let Some((kind, dependent)) = self.world.kind(place.kind).zip(self.world.object(place)) else {
+                let Some((kind, dependent)) = self.index.kind(place.kind).zip(self.index.object(place)) else {
                     continue;
                 };
                 // Whether an object may be written decides about its own owners only.

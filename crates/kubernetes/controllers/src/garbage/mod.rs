@@ -41,7 +41,7 @@ const NOT_SEEN_YET: Duration = Duration::from_millis(10);
 const PAGE: usize = 256;
 
 pub struct GarbageCollector {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     graph: Graph,
     /// Objects whose owners are of kinds that are not served.
     undecided: Mutex<Undecided>,
@@ -51,9 +51,9 @@ pub struct GarbageCollector {
 }
 
 impl GarbageCollector {
-    pub fn new(world: Arc<ResourceIndex>, settle: Duration) -> Self {
+    pub fn new(index: Arc<ResourceIndex>, settle: Duration) -> Self {
         GarbageCollector {
-            world,
+            index,
             graph: Graph::default(),
             undecided: Mutex::default(),
             queue: Queue::new("garbage_collector_attempt_to_delete"),
@@ -77,7 +77,7 @@ impl GarbageCollector {
     }
 
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, who: Who::Account("generic-garbage-collector") }
+        Requests { index: &self.index, who: Who::Account("generic-garbage-collector") }
     }
 
     fn soon(&self, place: ObjectKey) {
@@ -86,7 +86,7 @@ impl GarbageCollector {
 
     /// Checks an object.
     async fn check(&self, place: &ObjectKey) -> Outcome {
-        let (Some(kind), Some(object)) = (self.world.kind(place.kind), self.world.object(place)) else {
+        let (Some(kind), Some(object)) = (self.index.kind(place.kind), self.index.object(place)) else {
             return Outcome::Done;
         };
         let mut slices = self.work.slices();
@@ -97,7 +97,7 @@ impl GarbageCollector {
                 return Outcome::Done;
             }
             let store = target.cache.progress.number();
-            if object.revision > self.world.observed(store) {
+            if object.revision > self.index.observed(store) {
                 return Outcome::After(NOT_SEEN_YET);
             }
             if self.observe_others(store).await.is_err() {
@@ -117,21 +117,21 @@ impl GarbageCollector {
     /// Waits until everything has been observed that the other stores acknowledged before this call: their revisions do not
     /// tell whether a dependent was written before its owner was deleted.
     async fn observe_others(&self, store: usize) -> Result<()> {
-        if !self.world.has_several_stores() {
+        if !self.index.has_several_stores() {
             return Ok(());
         }
         let mut known = vec![store];
-        for (_, kind) in self.world.kinds().iter().filter(|(_, kind)| kind.is_collected()) {
+        for (_, kind) in self.index.kinds().iter().filter(|(_, kind)| kind.is_collected()) {
             let cache = &kind.target.cache;
             let other = cache.progress.number();
             if known.contains(&other) {
                 continue;
             }
             known.push(other);
-            self.world.registry.catch_up(cache).await?;
+            self.index.registry.catch_up(cache).await?;
             let reached = cache.current();
-            while self.world.observed(other) < reached {
-                self.world.expected.notify_one();
+            while self.index.observed(other) < reached {
+                self.index.expected.notify_one();
                 tokio::time::sleep(NOT_SEEN_YET).await;
             }
         }
@@ -146,19 +146,19 @@ impl GarbageCollector {
         object: &Object,
         slices: &mut Slices<'_>,
     ) -> Outcome {
-        let generation = self.world.generation();
-        for kind in owners::elsewhere(&self.world, target, object, slices).await {
+        let generation = self.index.generation();
+        for kind in owners::elsewhere(&self.index, target, object, slices).await {
             // The owner may have been written before this object, and not be visible yet.
-            if self.world.registry.catch_up(&kind.target.cache).await.is_err() {
+            if self.index.registry.catch_up(&kind.target.cache).await.is_err() {
                 return Outcome::Retry;
             }
         }
-        let owners = owners::resolve(&self.world, &self.graph, object, slices).await;
+        let owners = owners::resolve(&self.index, &self.graph, object, slices).await;
         self.undecided().remove(place);
         if let Some([api_version, kind]) = &owners.unknown {
             self.undecided().insert(place, api_version, kind);
             // The kind may have been added before this object was recorded.
-            if self.world.generation() != generation {
+            if self.index.generation() != generation {
                 return Outcome::After(Duration::ZERO);
             }
         }

@@ -49,7 +49,7 @@ impl Observer for GarbageCollector {
             let is_found = |reference: references::Reference<'_>| match owners.get(&*reference.uid) {
                 Some((kind, key)) => {
                     let place = ObjectKey { kind: *kind, key: (*key).clone() };
-                    Place::named(&self.world, object.namespace(), &reference).is(&place)
+                    Place::named(&self.index, object.namespace(), &reference).is(&place)
                 }
                 // It may be undecodable, or of a kind that is added later.
                 None => false,
@@ -67,7 +67,7 @@ impl Observer for GarbageCollector {
         if self.undecided().is_empty() {
             return;
         }
-        for (_, kind) in self.world.kinds().iter() {
+        for (_, kind) in self.index.kinds().iter() {
             for version in &kind.target.stored.versions {
                 let waited = self.undecided().take(&version.api_version(), &version.kind);
                 waited.into_iter().for_each(|place| self.soon(place));
@@ -98,7 +98,7 @@ impl GarbageCollector {
         let place = ObjectKey { kind, key: object.key.clone() };
         // An object may have taken the place of another in one step.
         let replaced = previous.map(|previous| previous.encoded.uid()).filter(|before| *before != uid);
-        if self.world.kind(kind).is_some_and(|kind| kind.is_collected()) {
+        if self.index.kind(kind).is_some_and(|kind| kind.is_collected()) {
             let now = Some(object).filter(|_| !event.removed);
             if now.is_some() && (previous.is_none() || replaced.is_some()) {
                 self.graph.set_living(uid, object.namespace());

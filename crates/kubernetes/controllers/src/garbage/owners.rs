@@ -43,18 +43,18 @@ pub struct Owners {
 
 /// The kinds of owners that are not found and are in another store than the object: one for each such store.
 pub async fn elsewhere(
-    world: &ResourceIndex,
+    index: &ResourceIndex,
     target: &Target,
     object: &Object,
     slices: &mut Slices<'_>,
 ) -> Vec<Arc<Kind>> {
     let mut kinds = BTreeMap::new();
-    if !world.has_several_stores() {
+    if !index.has_several_stores() {
         return Vec::new();
     }
     for reference in references::of(object) {
         slices.step().await;
-        let Place::At(_, kind, key) = Place::named(world, object.namespace(), &reference) else { continue };
+        let Place::At(_, kind, key) = Place::named(index, object.namespace(), &reference) else { continue };
         let cache = &kind.target.cache;
         let store = cache.progress.number();
         let is_found = || cache.get(&key).is_some_and(|found| found.encoded.uid() == reference.uid);
@@ -66,13 +66,13 @@ pub async fn elsewhere(
 }
 
 /// Looks every owner up.
-pub async fn resolve(world: &ResourceIndex, graph: &Graph, object: &Object, slices: &mut Slices<'_>) -> Owners {
+pub async fn resolve(index: &ResourceIndex, graph: &Graph, object: &Object, slices: &mut Slices<'_>) -> Owners {
     let mut owners = Owners::default();
     for reference in references::of(object) {
         slices.step().await;
         owners.count += 1;
         owners.blocks |= reference.blocks;
-        let is_found = match Place::named(world, object.namespace(), &reference) {
+        let is_found = match Place::named(index, object.namespace(), &reference) {
             Place::UnknownKind => {
                 owners.is_undecided = true;
                 owners

@@ -99,8 +99,8 @@ pub enum Place {
 
 impl Place {
     /// The place that a reference of an object in this namespace names.
-    pub fn named(world: &ResourceIndex, namespace: &str, reference: &Reference<'_>) -> Place {
-        let Some((id, kind)) = world.named(&reference.api_version, &reference.kind) else { return Place::UnknownKind };
+    pub fn named(index: &ResourceIndex, namespace: &str, reference: &Reference<'_>) -> Place {
+        let Some((id, kind)) = index.named(&reference.api_version, &reference.kind) else { return Place::UnknownKind };
         let is_namespaced = kind.resource.namespaced;
         if is_namespaced && namespace.is_empty() {
             return Place::Impossible;

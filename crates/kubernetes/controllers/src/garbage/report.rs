@@ -16,7 +16,7 @@ const DEFAULT_NAMESPACE: &str = "default";
 
 /// Writes the event about an object that names an owner of another namespace.
 pub async fn misplaced(requests: &Requests<'_>, target: &Target, object: &Object, owner: &OwnerReference) {
-    let registry = &requests.world.registry;
+    let registry = &requests.index.registry;
     let namespace = Some(object.namespace()).filter(|namespace| !namespace.is_empty()).unwrap_or(DEFAULT_NAMESPACE);
     let events = pintle_groups::find("", "v1", "events").and_then(|events| registry.target(events, namespace, ""));
     let Some(events) = events else { return };

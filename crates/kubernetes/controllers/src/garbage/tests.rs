@@ -22,27 +22,27 @@ struct Calls {
 impl Calls {
     async fn new() -> Calls {
         let fixture = Fixture::new().await;
-        let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
-        let maps = world.stored("", "configmaps").expect("stored");
+        let index = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+        let maps = index.stored("", "configmaps").expect("stored");
         let shown = fixture.registry.revisions()[0];
-        Calls { collector: GarbageCollector::new(world, Duration::ZERO), fixture, maps, shown }
+        Calls { collector: GarbageCollector::new(index, Duration::ZERO), fixture, maps, shown }
     }
 
     fn place(&self, name: &str) -> ObjectKey {
-        self.collector.world.place(self.maps, "default", name).expect("stored")
+        self.collector.index.place(self.maps, "default", name).expect("stored")
     }
 
     /// The collector receives all objects.
     fn list(&mut self) {
-        let world = &self.collector.world;
+        let index = &self.collector.index;
         let listed = |(id, kind): (KindId, &Arc<crate::resource_index::Kind>)| Listed {
             id,
             kind: kind.clone(),
             state: kind.target.cache.state(),
         };
-        self.collector.list(&world.kinds().iter().map(listed).collect::<Vec<_>>());
+        self.collector.list(&index.kinds().iter().map(listed).collect::<Vec<_>>());
         self.shown = self.fixture.registry.revisions()[0];
-        world.set_observed(&[self.shown]);
+        index.set_observed(&[self.shown]);
     }
 
     /// The collector receives the changes of config maps since; returns its steps.
@@ -61,7 +61,7 @@ impl Calls {
             }
         }
         self.shown = self.fixture.registry.revisions()[0];
-        self.collector.world.set_observed(&[self.shown]);
+        self.collector.index.set_observed(&[self.shown]);
         steps
     }
 

@@ -94,7 +94,7 @@ impl NamespaceController {
         let user = self.requests().user();
         let deletable = resources.iter().filter(|resource| resource.has("delete"));
         let deletions = deletable.map(|resource| {
-            let of = AggregatedCollection { registry: &self.world.registry, user: &user, resource, namespace };
+            let of = AggregatedCollection { registry: &self.index.registry, user: &user, resource, namespace };
             async move { (resource, empty_within(client, of).await) }
         });
         let deletions: Vec<_> = deletions.collect();

@@ -108,7 +108,7 @@ impl NamespaceController {
     /// Deletes the content of a namespace whose deletion began this many seconds ago.
     pub(super) async fn empty(&self, namespace: &str, age_seconds: i64) -> Emptied {
         let client = self.aggregated.as_deref();
-        let known = client.map(|client| client.resources(&self.world.registry)).unwrap_or_default();
+        let known = client.map(|client| client.resources(&self.index.registry)).unwrap_or_default();
         let mut emptied = self.empty_own(namespace, age_seconds).await;
         emptied.undiscovered = known.undiscovered;
         if let Some(client) = client.filter(|_| !emptied.has_pods) {
@@ -125,7 +125,7 @@ impl NamespaceController {
         let deletable =
             |(_, kind): &(KindId, &Arc<Kind>)| kind.resource.namespaced && kind.resource.verbs.contains(Verbs::DELETE);
         let graceful = |(_, kind): &(KindId, &Arc<Kind>)| kind.resource.strategy.grace_period.is_some();
-        let all = self.world.kinds();
+        let all = self.index.kinds();
         let kinds = || all.iter().filter(deletable);
         for kind in kinds().filter(graceful) {
             self.empty_kind(kind, namespace, age_seconds, &mut emptied).await;
@@ -151,9 +151,9 @@ impl NamespaceController {
             let resource = kind.resource.qualified();
             emptied.failures.push(format!("{unreadable} {resource} in namespace {namespace} cannot be read"));
         }
-        let (registry, cache) = (&self.world.registry, &kind.target.cache);
+        let (registry, cache) = (&self.index.registry, &kind.target.cache);
         // Where the store has other revisions, what was written before the namespace was deleted may still be missing.
-        let namespaces = self.world.kind(self.namespaces);
+        let namespaces = self.index.kind(self.namespaces);
         let is_apart = |of: &Kind| !registry.is_in_same_store(&of.target.cache.prefix, &cache.prefix);
         if namespaces.is_some_and(|namespaces| is_apart(&namespaces))
             && let Err(status) = registry.catch_up(cache).await
@@ -190,7 +190,7 @@ impl NamespaceController {
     async fn grace_seconds(&self, kind: &Kind, object: &Object, slices: &mut Slices<'_>) -> i64 {
         let Some(compute) = kind.resource.strategy.grace_period else { return 0 };
         slices.steps(DECODING).await;
-        self.world.registry.decode(&kind.target, object).map_or(0, |object| compute(&object, None))
+        self.index.registry.decode(&kind.target, object).map_or(0, |object| compute(&object, None))
     }
 
     /// Deletes the objects of a kind in a namespace; returns their longest grace period, and the first failure.

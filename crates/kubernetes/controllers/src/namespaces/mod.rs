@@ -31,7 +31,7 @@ use tokio::sync::Semaphore;
 const EMPTYING: usize = 8;
 
 pub struct NamespaceController {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     /// The kind Namespace.
     namespaces: KindId,
     queue: Queue<ObjectKey>,
@@ -49,13 +49,13 @@ pub struct NamespaceController {
 impl NamespaceController {
     /// `None` if namespaces are not stored.
     pub fn new(
-        world: Arc<ResourceIndex>,
+        index: Arc<ResourceIndex>,
         settle: Duration,
         aggregated: Option<Arc<dyn AggregatedClient>>,
     ) -> Option<Self> {
-        let namespaces = world.stored("", "namespaces")?;
+        let namespaces = index.stored("", "namespaces")?;
         Some(NamespaceController {
-            world,
+            index,
             namespaces,
             queue: Queue::new("namespace"),
             terminating: Mutex::default(),
@@ -80,15 +80,15 @@ impl NamespaceController {
     }
 
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, who: Who::Account("namespace-controller") }
+        Requests { index: &self.index, who: Who::Account("namespace-controller") }
     }
 
     /// Makes one step of a namespace's deletion.
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
+        let (Some(kind), Some(stored)) = (self.index.kind(place.kind), self.index.object(place)) else {
             return Outcome::Done;
         };
-        let Ok(namespace) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        let Ok(namespace) = self.index.registry.decode(&kind.target, &stored) else { return Outcome::Done };
         let view = View::<Namespace>::new(&namespace);
         let Some(deleted) = view.field(Namespace::METADATA).field(ObjectMeta::DELETION_TIMESTAMP).get() else {
             return Outcome::Done;
@@ -98,7 +98,7 @@ impl NamespaceController {
         }
         // Nothing is stored in the namespace after its deletion began, and what was before is visible then.
         kind.target.cache.progress.reached(stored.revision).await;
-        let now = self.world.registry.environment.now_unix();
+        let now = self.index.registry.environment.now_unix();
         let emptied = self.empty(stored.name(), now.saturating_sub(deleted.seconds)).await;
         let target = kind.at(&stored);
         let uid = stored.encoded.uid();
@@ -140,7 +140,7 @@ impl NamespaceController {
         }
         // Objects that are removed from now on are observed with these kinds recorded.
         let has_content =
-            |kind: &KindId| self.world.kind(*kind).is_some_and(|kind| ResourceIndex::has_content(&kind, namespace));
+            |kind: &KindId| self.index.kind(*kind).is_some_and(|kind| ResourceIndex::has_content(&kind, namespace));
         !awaited.is_empty() && !awaited.iter().any(has_content)
     }
 
@@ -152,7 +152,7 @@ impl NamespaceController {
         }
         let namespace = event.object.namespace();
         let has_content = |kind: Arc<Kind>| ResourceIndex::has_content(&kind, namespace);
-        if !awaited.contains(&kind) || self.world.kind(kind).is_some_and(has_content) {
+        if !awaited.contains(&kind) || self.index.kind(kind).is_some_and(has_content) {
             return false;
         }
         awaited.remove(&kind);
@@ -211,7 +211,7 @@ impl Observer for NamespaceController {
         } else if let Some(awaited) = terminating.get_mut(event.object.namespace())
             && self.ends_wait(awaited, kind, event)
         {
-            let namespaces = self.world.kind(self.namespaces);
+            let namespaces = self.index.kind(self.namespaces);
             let key = namespaces.map(|kind| format!("{}{}", kind.target.storage().prefix, event.object.namespace()));
             let place = key.map(|key| ObjectKey { kind: self.namespaces, key: key.into() });
             place.into_iter().for_each(|place| self.queue.add(place, self.settle));

@@ -18,11 +18,11 @@ async fn a_namespace_is_not_visited_again_for_each_object() {
     }
     let target = fixture.target("", "namespaces", "", "other");
     fixture.registry.delete(&target, &DeleteOptions::default()).await.map(drop).expect("deleted");
-    let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
-    let controller = NamespaceController::new(world.clone(), Duration::ZERO, None).expect("stored");
+    let index = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+    let controller = NamespaceController::new(index.clone(), Duration::ZERO, None).expect("stored");
     let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
-    controller.list(&world.kinds().iter().map(listed).collect::<Vec<_>>());
-    let maps = world.stored("", "configmaps").expect("stored");
+    controller.list(&index.kinds().iter().map(listed).collect::<Vec<_>>());
+    let maps = index.stored("", "configmaps").expect("stored");
     let place = controller.queue.next().await;
     let after = fixture.registry.revisions()[0];
     let (outcome, steps) = in_slices(&controller.work, controller.sync(&place)).await;
@@ -33,7 +33,7 @@ async fn a_namespace_is_not_visited_again_for_each_object() {
     assert_eq!((outcome, steps), (Outcome::After(Duration::from_secs(8)), 2 * OBJECTS));
     controller.queue.finish(place, outcome);
 
-    let requests = Requests { world: &world, who: Who::Account("test") };
+    let requests = Requests { index: &index, who: Who::Account("test") };
     let mut cursor = fixture.target("", "configmaps", "other", "").cache.cursor(after);
     for number in 0..OBJECTS {
         assert_eq!(controller.queue.read().depth, 0, "the namespace still waits");
@@ -53,9 +53,9 @@ async fn a_namespace_is_not_visited_again_for_each_object() {
 #[tokio::test]
 async fn what_is_gone_before_the_wait_begins_does_not_delay_the_namespace() {
     let fixture = Fixture::new().await;
-    let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
-    let controller = NamespaceController::new(world.clone(), Duration::ZERO, None).expect("stored");
-    let maps = HashSet::from([world.stored("", "configmaps").expect("stored")]);
+    let index = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+    let controller = NamespaceController::new(index.clone(), Duration::ZERO, None).expect("stored");
+    let maps = HashSet::from([index.stored("", "configmaps").expect("stored")]);
     assert!(controller.await_kinds("other", &maps), "there is no config map");
     assert!(!controller.await_kinds("other", &HashSet::new()), "something else is awaited");
     fixture.owned_in("other", "a", &[], &[]).await;
@@ -75,10 +75,10 @@ async fn the_end_of_what_outlived_its_grace_period_ends_the_wait() {
     fixture.create("", "pods", "other", value!({"metadata": {"name": "a"}, "spec": spec})).await;
     let target = fixture.target("", "namespaces", "", "other");
     fixture.registry.delete(&target, &DeleteOptions::default()).await.map(drop).expect("deleted");
-    let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
-    let controller = NamespaceController::new(world.clone(), Duration::ZERO, None).expect("stored");
+    let index = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+    let controller = NamespaceController::new(index.clone(), Duration::ZERO, None).expect("stored");
     let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
-    controller.list(&world.kinds().iter().map(listed).collect::<Vec<_>>());
+    controller.list(&index.kinds().iter().map(listed).collect::<Vec<_>>());
     // The deletion began long ago.
     fixture.pass(100);
     let place = controller.queue.next().await;
@@ -90,7 +90,7 @@ async fn the_end_of_what_outlived_its_grace_period_ends_the_wait() {
     let mut cursor = pod.cache.cursor(pod.cache.state().last);
     let options = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
     fixture.registry.delete(&pod, &options).await.map(drop).expect("deleted");
-    let pods = world.stored("", "pods").expect("stored");
+    let pods = index.stored("", "pods").expect("stored");
     cursor.take(10).expect("history").iter().for_each(|event| controller.observe(pods, event));
     assert_eq!(controller.queue.read().depth, 1);
 }

@@ -21,7 +21,7 @@ const MANAGER: &str = "clusterrole-aggregation-controller";
 const MAX_RULES_BYTES: usize = 16 * 1024 * 1024;
 
 pub struct Aggregation {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     roles: KindId,
     /// The aggregated roles.
     aggregates: Mutex<BTreeSet<ObjectKey>>,
@@ -37,13 +37,13 @@ impl Aggregation {
         let rule = View::<ClusterRole>::new(aggregate).field(ClusterRole::AGGREGATION_RULE).or_zero();
         let selectors = rule.field(AggregationRule::CLUSTER_ROLE_SELECTORS).value().as_list().unwrap_or_default();
         let (mut rules, mut known, mut bytes) = (Vec::new(), HashSet::new(), 0);
-        let Some(kind) = self.world.kind(self.roles) else { return rules };
+        let Some(kind) = self.index.kind(self.roles) else { return rules };
         let state = kind.target.cache.state();
         for selector in selectors.iter().filter_map(|selector| read_selector(Some(selector)).ok()) {
             let is_chosen =
                 |role: &&Arc<Object>| role.name() != name && selector.matches(|label| role.encoded.label(label));
             for role in state.objects.values().filter(is_chosen) {
-                let Ok(role) = self.world.registry.decode(&kind.target, role) else { continue };
+                let Ok(role) = self.index.registry.decode(&kind.target, role) else { continue };
                 let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
                 for rule in own {
                     // Compared as text: thousands of rules cannot be compared with each other.
@@ -83,9 +83,9 @@ impl Reconciler for Aggregation {
     const QUEUE: &'static str = "ClusterRoleAggregator";
     const SETTLES: bool = false;
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let roles = world.stored("rbac.authorization.k8s.io", "clusterroles")?;
-        Some(Aggregation { world, roles, aggregates: Mutex::default() })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let roles = index.stored("rbac.authorization.k8s.io", "clusterroles")?;
+        Some(Aggregation { index, roles, aggregates: Mutex::default() })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -101,7 +101,7 @@ impl Reconciler for Aggregation {
             return;
         }
         let place = ObjectKey { kind, key: object.key.clone() };
-        let decoded = self.world.kind(kind).and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
+        let decoded = self.index.kind(kind).and_then(|kind| self.index.registry.decode(&kind.target, object).ok());
         let mut aggregates = self.aggregates();
         match !is_removal(event) && decoded.is_some_and(|role| is_aggregate(&role)) {
             true => _ = aggregates.insert(place),
@@ -112,14 +112,14 @@ impl Reconciler for Aggregation {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, role)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, role)) = read(&self.index, place) else { return Outcome::Done };
         let rules = self.rules(stored.name(), &role);
         let own = role.get(ClusterRole::RULES.name()).and_then(Value::as_list).unwrap_or_default();
         if !is_aggregate(&role) || own == rules {
             return Outcome::Done;
         }
-        let requests = Requests { world: &self.world, who: Who::Account("clusterrole-aggregation-controller") };
+        let requests = Requests { index: &self.index, who: Who::Account("clusterrole-aggregation-controller") };
         let config = configuration(stored.name(), rules);
         retry_on_failure(&requests.apply(&kind.at(&stored), "", MANAGER, &config).await)
     }

@@ -14,7 +14,7 @@ use std::time::Duration;
 const ACCOUNT: &str = "default";
 
 pub struct DefaultAccounts {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     namespaces: KindId,
     accounts: KindId,
 }
@@ -23,9 +23,9 @@ impl Reconciler for DefaultAccounts {
     const QUEUE: &'static str = "serviceaccount";
     const SETTLES: bool = false;
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let (namespaces, accounts) = (world.stored("", "namespaces")?, world.stored("", "serviceaccounts")?);
-        Some(DefaultAccounts { world, namespaces, accounts })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let (namespaces, accounts) = (index.stored("", "namespaces")?, index.stored("", "serviceaccounts")?);
+        Some(DefaultAccounts { index, namespaces, accounts })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -36,21 +36,21 @@ impl Reconciler for DefaultAccounts {
         let is_lost = kind == self.accounts && is_removal(event) && object.name() == ACCOUNT;
         let namespace = match kind == self.namespaces && !is_removal(event) {
             true => Some(ObjectKey { kind, key: object.key.clone() }),
-            false if is_lost => self.world.place(self.namespaces, "", object.namespace()),
+            false if is_lost => self.index.place(self.namespaces, "", object.namespace()),
             false => None,
         };
         namespace.into_iter().for_each(|namespace| due(namespace, Duration::ZERO));
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some((stored, namespace)) = read(&self.world, place) else { return Outcome::Done };
-        let account = self.world.place(self.accounts, stored.name(), ACCOUNT);
-        let is_there = account.is_some_and(|account| self.world.object(&account).is_some());
+        let Some((stored, namespace)) = read(&self.index, place) else { return Outcome::Done };
+        let account = self.index.place(self.accounts, stored.name(), ACCOUNT);
+        let is_there = account.is_some_and(|account| self.index.object(&account).is_some());
         if is_there || metadata::is_terminating(&namespace) {
             return Outcome::Done;
         }
-        let Some(kind) = self.world.kind(self.accounts) else { return Outcome::Done };
-        let requests = Requests { world: &self.world, who: Who::Account("service-account-controller") };
+        let Some(kind) = self.index.kind(self.accounts) else { return Outcome::Done };
+        let requests = Requests { index: &self.index, who: Who::Account("service-account-controller") };
         requests.create(&kind, stored.name(), value!({"metadata": {"name": ACCOUNT}})).await
     }
 }

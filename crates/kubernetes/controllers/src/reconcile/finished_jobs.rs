@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub struct FinishedJobs {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     jobs: KindId,
 }
 
@@ -35,9 +35,9 @@ fn end(job: &Value) -> Option<i64> {
 impl Reconciler for FinishedJobs {
     const QUEUE: &'static str = "ttl_jobs_to_delete";
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let jobs = world.stored("batch", "jobs")?;
-        Some(FinishedJobs { world, jobs })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let jobs = index.stored("batch", "jobs")?;
+        Some(FinishedJobs { index, jobs })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -51,13 +51,13 @@ impl Reconciler for FinishedJobs {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, job)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, job)) = read(&self.index, place) else { return Outcome::Done };
         let Some(end) = end(&job) else { return Outcome::Done };
-        if let Some(left) = until(&self.world, end) {
+        if let Some(left) = until(&self.index, end) {
             return Outcome::After(left);
         }
-        let requests = Requests { world: &self.world, who: Who::Account("ttl-after-finished-controller") };
+        let requests = Requests { index: &self.index, who: Who::Account("ttl-after-finished-controller") };
         let options = DeleteOptions {
             uid: Some(stored.encoded.uid().to_owned()),
             resource_version: Some(stored.revision.0.to_string()),

@@ -30,7 +30,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 const UNUSED_SECONDS: i64 = 365 * 86_400;
 
 pub struct LegacyTokens {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     config_maps: KindId,
     secrets: KindId,
     accounts: KindId,
@@ -113,7 +113,7 @@ impl LegacyTokens {
 
     /// The uid of an account and the secrets that it lists.
     fn account(&self, namespace: &str, name: &str) -> Option<(String, HashSet<String>)> {
-        let (_, account) = read(&self.world, &self.world.place(self.accounts, namespace, name)?)?;
+        let (_, account) = read(&self.index, &self.index.place(self.accounts, namespace, name)?)?;
         let listed = View::<ServiceAccount>::new(&account).field(ServiceAccount::SECRETS);
         let secrets = listed.iter().map(|reference| reference.field(ObjectReference::NAME).as_str().to_owned());
         Some((metadata::text(&account, "uid").to_owned(), secrets.collect()))
@@ -129,10 +129,10 @@ impl LegacyTokens {
 
     async fn mounted(&self, namespace: &str, slices: &mut Slices<'_>) -> Mounted {
         let mut mounted = Mounted { secrets: HashSet::new(), is_incomplete: false };
-        let Some(pods) = self.world.kind(self.pods) else { return mounted };
+        let Some(pods) = self.index.kind(self.pods) else { return mounted };
         for pod in ResourceIndex::content(&pods, namespace) {
             slices.steps(DECODING).await;
-            let Ok(pod) = self.world.registry.decode(&pods.target, &pod) else {
+            let Ok(pod) = self.index.registry.decode(&pods.target, &pod) else {
                 mounted.is_incomplete = true;
                 continue;
             };
@@ -151,12 +151,12 @@ impl LegacyTokens {
         keepers: &mut Keepers,
         slices: &mut Slices<'_>,
     ) {
-        let Ok(object) = self.world.registry.decode(&kind.target, stored) else { return };
+        let Ok(object) = self.index.registry.decode(&kind.target, stored) else { return };
         let secret = View::<Secret>::new(&object);
         if secret.field(Secret::TYPE).get() != TYPE || metadata::is_terminating(&object) {
             return;
         }
-        let now = self.world.registry.environment.now_unix();
+        let now = self.index.registry.environment.now_unix();
         let step = step(secret, tracked_since, now);
         let name = stored.name();
         if step == Step::Keep
@@ -165,7 +165,7 @@ impl LegacyTokens {
         {
             return;
         }
-        let requests = Requests { world: &self.world, who: Who::Account("legacy-service-account-token-cleaner") };
+        let requests = Requests { index: &self.index, who: Who::Account("legacy-service-account-token-cleaner") };
         let uid = stored.encoded.uid();
         // A failure is retried the next day.
         let _ = match step {
@@ -191,11 +191,11 @@ impl LegacyTokens {
 impl Reconciler for LegacyTokens {
     const QUEUE: &'static str = "legacy_service_account_token_cleaner";
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let stored = |plural| world.stored("", plural);
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let stored = |plural| index.stored("", plural);
         let (config_maps, secrets) = (stored("configmaps")?, stored("secrets")?);
         let (accounts, pods) = (stored("serviceaccounts")?, stored("pods")?);
-        Some(LegacyTokens { world, config_maps, secrets, accounts, pods, work: Work::default() })
+        Some(LegacyTokens { index, config_maps, secrets, accounts, pods, work: Work::default() })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -209,9 +209,9 @@ impl Reconciler for LegacyTokens {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some((_, tracking)) = read(&self.world, place) else { return Outcome::Done };
+        let Some((_, tracking)) = read(&self.index, place) else { return Outcome::Done };
         let since = tracking.str_at(&["data", "since"]);
-        let Some(kind) = self.world.kind(self.secrets).filter(|_| is_day(since)) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(self.secrets).filter(|_| is_day(since)) else { return Outcome::Done };
         let state = kind.target.cache.state();
         let mut slices = self.work.slices();
         let mut keepers = Keepers::default();
@@ -284,9 +284,9 @@ mod tests {
             fixture.create("", "pods", "default", value!({"metadata": {"name": (name(number))}, "spec": spec})).await;
         }
         fixture.pass(3 * UNUSED_SECONDS);
-        let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
-        let tokens = LegacyTokens::new(world.clone()).expect("stored");
-        let tracking = world.place(tokens.config_maps, NAMESPACE, TRACKING).expect("stored");
+        let index = Arc::new(ResourceIndex::new(fixture.registry.clone()));
+        let tokens = LegacyTokens::new(index.clone()).expect("stored");
+        let tracking = index.place(tokens.config_maps, NAMESPACE, TRACKING).expect("stored");
         let (outcome, steps) = in_slices(&tokens.work, tokens.sync(&tracking)).await;
         assert_eq!((outcome, steps), (Outcome::After(DAY), (2 * SECRETS + 1) * u64::from(DECODING)));
         let is_marked = |number: u64| {

@@ -23,7 +23,7 @@ const FAILED: &str = "Failed";
 const ACCOUNT: &str = "storage-version-migrator-controller";
 
 pub struct Migrations {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     migrations: KindId,
 }
 
@@ -61,7 +61,7 @@ fn set(migration: &mut Value, condition: &str, reason: &str, message: &str, now:
 
 impl Migrations {
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, who: Who::Account(ACCOUNT) }
+        Requests { index: &self.index, who: Who::Account(ACCOUNT) }
     }
 
     async fn update_status(
@@ -70,7 +70,7 @@ impl Migrations {
         stored: &Object,
         change: impl Fn(&mut Value, Time) + Send + Sync,
     ) -> Result<()> {
-        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let now = Time::from_seconds(self.index.registry.environment.now_unix());
         self.requests().change(&kind.at(stored), "status", |object| change(object, now)).await
     }
 
@@ -94,9 +94,9 @@ impl Migrations {
 impl Reconciler for Migrations {
     const QUEUE: &'static str = "storage_version_migrator_controller";
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let migrations = world.stored("storagemigration.k8s.io", "storageversionmigrations")?;
-        Some(Migrations { world, migrations })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let migrations = index.stored("storagemigration.k8s.io", "storageversionmigrations")?;
+        Some(Migrations { index, migrations })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -110,14 +110,14 @@ impl Reconciler for Migrations {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, migration)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, migration)) = read(&self.index, place) else { return Outcome::Done };
         if has(&migration, SUCCEEDED) || has(&migration, FAILED) {
             return Outcome::Done;
         }
         let spec = View::<StorageVersionMigration>::new(&migration).field(StorageVersionMigration::SPEC);
         let GroupResource { group, resource } = spec.field(StorageVersionMigrationSpec::RESOURCE).get();
-        let migrated = self.world.stored(&group, &resource).and_then(|id| self.world.kind(id));
+        let migrated = self.index.stored(&group, &resource).and_then(|id| self.index.kind(id));
         let Some(migrated) = migrated.filter(|kind| kind.resource.verbs.contains(Verbs::UPDATE)) else {
             let fail = |migration: &mut Value, now: Time| {
                 set(migration, FAILED, "StorageVersionMigrationFailed", "resource does not exist in GC", now);

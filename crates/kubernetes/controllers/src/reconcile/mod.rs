@@ -31,7 +31,7 @@ pub trait Reconciler: Send + Sync + Sized + 'static {
     const SETTLES: bool = true;
 
     /// `None` if the kinds that it needs are not stored.
-    fn new(world: Arc<ResourceIndex>) -> Option<Self>;
+    fn new(index: Arc<ResourceIndex>) -> Option<Self>;
 
     /// Which changes of a kind it needs.
     fn interest(&self, kind: KindId) -> Option<WatchFilter>;
@@ -103,9 +103,9 @@ impl<R: Reconciler> Observer for Reconciling<R> {
 }
 
 /// A stored object and its content; `None` if it is gone or cannot be decoded.
-pub(crate) fn read(world: &ResourceIndex, place: &ObjectKey) -> Option<(Arc<Object>, Value)> {
-    let (kind, stored) = (world.kind(place.kind)?, world.object(place)?);
-    let object = world.registry.decode(&kind.target, &stored).ok()?;
+pub(crate) fn read(index: &ResourceIndex, place: &ObjectKey) -> Option<(Arc<Object>, Value)> {
+    let (kind, stored) = (index.kind(place.kind)?, index.object(place)?);
+    let object = index.registry.decode(&kind.target, &stored).ok()?;
     Some((stored, object))
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn is_removal(event: Option<&Event>) -> bool {
 }
 
 /// The duration until a time; `None` if it has passed.
-pub(crate) fn until(world: &ResourceIndex, unix: i64) -> Option<Duration> {
-    let left = unix.saturating_sub(world.registry.environment.now_unix());
+pub(crate) fn until(index: &ResourceIndex, unix: i64) -> Option<Duration> {
+    let left = unix.saturating_sub(index.registry.environment.now_unix());
     u64::try_from(left).ok().filter(|left| *left > 0).map(Duration::from_secs)
 }

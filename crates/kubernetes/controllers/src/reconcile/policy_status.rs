@@ -15,7 +15,7 @@ use std::time::Duration;
 const NAME: &str = "validatingadmissionpolicy-status-controller";
 
 pub struct PolicyStatus {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     policies: KindId,
 }
 
@@ -44,9 +44,9 @@ impl Reconciler for PolicyStatus {
     const QUEUE: &'static str = "validatingadmissionpolicy-status";
     const WORKERS: usize = 5;
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let policies = world.stored("admissionregistration.k8s.io", "validatingadmissionpolicies")?;
-        Some(PolicyStatus { world, policies })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let policies = index.stored("admissionregistration.k8s.io", "validatingadmissionpolicies")?;
+        Some(PolicyStatus { index, policies })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -60,17 +60,17 @@ impl Reconciler for PolicyStatus {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, policy)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, policy)) = read(&self.index, place) else { return Outcome::Done };
         let Some(generation) = unchecked_generation(&policy) else { return Outcome::Done };
-        let registry = self.world.registry.clone();
+        let registry = self.index.registry.clone();
         let mut stamp = [0; 4];
         registry.environment.random(&mut stamp);
         // Many expressions and large types take a while.
         let check =
             move || type_check(&policy, &registry.resources.snapshot(), u32::from_ne_bytes(stamp) % 1_000_000_000);
         let Ok(warnings) = tokio::task::spawn_blocking(check).await else { return Outcome::Done };
-        let requests = Requests { world: &self.world, who: Who::Account(NAME) };
+        let requests = Requests { index: &self.index, who: Who::Account(NAME) };
         let configuration = configuration(stored.name(), generation, warnings);
         match requests.apply(&kind.at(&stored), "status", NAME, &configuration).await {
             // Trying again would not help.

@@ -33,7 +33,7 @@ const IN_ENDING_NAMESPACE: Duration = Duration::from_secs(10);
 const CHARGE_TO_OBJECT: Duration = Duration::from_secs(1);
 
 pub struct Quotas {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     quotas: KindId,
     known: Mutex<KnownQuotas>,
     pub(crate) work: Work,
@@ -57,9 +57,9 @@ impl Quotas {
     /// A conflict if the quota is not the one of the current revision: it may have been charged with objects that would
     /// be counted, or the objects that it was charged with are not visible yet.
     pub(crate) async fn status(&self, quota: &Value) -> Result<Option<ResourceQuotaStatus>> {
-        let (registry, namespace) = (&self.world.registry, metadata::text(quota, "namespace"));
+        let (registry, namespace) = (&self.index.registry, metadata::text(quota, "namespace"));
         let (name, version) = (metadata::text(quota, "name"), metadata::text(quota, "resourceVersion"));
-        let kind = self.world.kind(self.quotas).ok_or_else(|| Status::internal("resource quotas are not stored"))?;
+        let kind = self.index.kind(self.quotas).ok_or_else(|| Status::internal("resource quotas are not stored"))?;
         let target = Target { namespace: namespace.to_owned(), name: name.to_owned(), ..kind.target.clone() };
         let at = registry.cache.current();
         let then = target.cache.state().at(at).ok();
@@ -80,8 +80,8 @@ impl Quotas {
 
     /// Whether the limits in a quota's status are outdated.
     fn is_behind(&self, quota: &Object) -> bool {
-        let kind = self.world.kind(self.quotas);
-        let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, quota).ok());
+        let kind = self.index.kind(self.quotas);
+        let decoded = kind.and_then(|kind| self.index.registry.decode(&kind.target, quota).ok());
         let Some(quota) = decoded else { return false };
         let view = View::<ResourceQuota>::new(&quota);
         let (spec, status) = (view.field(ResourceQuota::SPEC).get(), view.field(ResourceQuota::STATUS).get());
@@ -90,13 +90,13 @@ impl Quotas {
 
     /// Whether an event releases resources that quotas count.
     fn frees(&self, kind: KindId, event: &Event) -> bool {
-        let Some(kind) = self.world.kind(kind) else { return false };
+        let Some(kind) = self.index.kind(kind) else { return false };
         let Some(countable) = Countable::of(&kind.resource) else { return false };
         let Some(previous) = event.previous.as_ref().filter(|_| !event.removed) else { return event.removed };
         if matches!(countable, Countable::Objects { .. }) {
             return false;
         }
-        let registry = &self.world.registry;
+        let registry = &self.index.registry;
         let profile = |object: &Object| {
             registry.decode(&kind.target, object).ok().map(|object| Profile::of(&countable, &object, registry))
         };
@@ -114,16 +114,16 @@ impl Reconciler for Quotas {
     const QUEUE: &'static str = "resourcequota_primary";
     const WORKERS: usize = 5;
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let quotas = world.stored("", "resourcequotas")?;
-        Some(Quotas { world, quotas, known: Mutex::default(), work: Work::default() })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let quotas = index.stored("", "resourcequotas")?;
+        Some(Quotas { index, quotas, known: Mutex::default(), work: Work::default() })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
         if kind == self.quotas {
             return Some(WatchFilter::Everything);
         }
-        match Countable::of(&self.world.kind(kind)?.resource)? {
+        match Countable::of(&self.index.kind(kind)?.resource)? {
             Countable::Objects { .. } => Some(WatchFilter::Lifecycle),
             _ => Some(WatchFilter::Everything),
         }
@@ -159,7 +159,7 @@ impl Reconciler for Quotas {
         let Some(event) = event else { return };
         let quotas = self.known().by_namespace.get(object.namespace()).cloned();
         let Some(quotas) = quotas.filter(|_| self.frees(kind, event)) else { return };
-        let home = self.world.registry.namespace(object.namespace()).and_then(|home| home.get().ok());
+        let home = self.index.registry.namespace(object.namespace()).and_then(|home| home.get().ok());
         let delay = match home.is_some_and(|home| home.encoded.terminating) {
             true => IN_ENDING_NAMESPACE,
             false => Duration::ZERO,
@@ -174,14 +174,14 @@ impl Reconciler for Quotas {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, quota)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, quota)) = read(&self.index, place) else { return Outcome::Done };
         let wanted = match self.status(&quota).await {
             Ok(Some(wanted)) => wanted,
             Ok(None) => return Outcome::After(RECOUNT),
             Err(status) => return retry(&status),
         };
-        if self.world.has_several_stores() {
+        if self.index.has_several_stores() {
             tokio::time::sleep(CHARGE_TO_OBJECT).await;
             match self.status(&quota).await {
                 Ok(Some(again)) if same_amounts(&again.used, &wanted.used) => {}
@@ -189,7 +189,7 @@ impl Reconciler for Quotas {
                 Err(status) => return retry(&status),
             }
         }
-        let requests = Requests { world: &self.world, who: Who::Account("resourcequota-controller") };
+        let requests = Requests { index: &self.index, who: Who::Account("resourcequota-controller") };
         let target = kind.at(&stored);
         let counted = metadata::text(&quota, "resourceVersion");
         let count = |quota: &mut Value| {

@@ -19,7 +19,7 @@ const TEXT: &str = "Contains a CA bundle that can be used to verify the kube-api
                     Kubernetes clusters.";
 
 pub struct RootCertificates {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     namespaces: KindId,
     config_maps: KindId,
     bundle: String,
@@ -27,8 +27,8 @@ pub struct RootCertificates {
 
 impl RootCertificates {
     /// Publishes a bundle.
-    pub fn publishing(world: Arc<ResourceIndex>, bundle: String) -> Option<Self> {
-        Some(RootCertificates { bundle, ..RootCertificates::new(world)? })
+    pub fn publishing(index: Arc<ResourceIndex>, bundle: String) -> Option<Self> {
+        Some(RootCertificates { bundle, ..RootCertificates::new(index)? })
     }
 
     /// Sets the bundle in the config map; returns whether it changed.
@@ -49,9 +49,9 @@ impl Reconciler for RootCertificates {
     const QUEUE: &'static str = "root_ca_cert_publisher";
     const SETTLES: bool = false;
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let (namespaces, config_maps) = (world.stored("", "namespaces")?, world.stored("", "configmaps")?);
-        Some(RootCertificates { world, namespaces, config_maps, bundle: String::new() })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let (namespaces, config_maps) = (index.stored("", "namespaces")?, index.stored("", "configmaps")?);
+        Some(RootCertificates { index, namespaces, config_maps, bundle: String::new() })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -66,7 +66,7 @@ impl Reconciler for RootCertificates {
         let namespace = match kind == self.namespaces {
             true => Some(ObjectKey { kind, key: object.key.clone() }).filter(|_| !is_removal(event)),
             false if kind == self.config_maps && object.name() == NAME => {
-                self.world.place(self.namespaces, "", object.namespace())
+                self.index.place(self.namespaces, "", object.namespace())
             }
             false => None,
         };
@@ -74,14 +74,14 @@ impl Reconciler for RootCertificates {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some((stored, namespace)) = read(&self.world, place) else { return Outcome::Done };
-        let Some(kind) = self.world.kind(self.config_maps) else { return Outcome::Done };
+        let Some((stored, namespace)) = read(&self.index, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(self.config_maps) else { return Outcome::Done };
         if metadata::is_terminating(&namespace) {
             return Outcome::Done;
         }
-        let requests = Requests { world: &self.world, who: Who::Account("root-ca-cert-publisher") };
-        let place = self.world.place(self.config_maps, stored.name(), NAME);
-        let Some((found, mut object)) = place.and_then(|place| read(&self.world, &place)) else {
+        let requests = Requests { index: &self.index, who: Who::Account("root-ca-cert-publisher") };
+        let place = self.index.place(self.config_maps, stored.name(), NAME);
+        let Some((found, mut object)) = place.and_then(|place| read(&self.index, &place)) else {
             let mut object = value!({"metadata": {"name": NAME}});
             self.fix(&mut object);
             return requests.create(&kind, stored.name(), object).await;

@@ -23,7 +23,7 @@ const IDENTITY: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiser
 const ACCOUNT: &str = "storage-version-garbage-collector";
 
 pub struct StorageVersions {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     storage_versions: KindId,
     leases: KindId,
 }
@@ -31,8 +31,8 @@ pub struct StorageVersions {
 impl StorageVersions {
     /// Whether a server with this identity exists.
     fn is_server(&self, id: &str) -> bool {
-        let place = self.world.place(self.leases, NAMESPACE, id);
-        let lease = place.and_then(|place| self.world.object(&place));
+        let place = self.index.place(self.leases, NAMESPACE, id);
+        let lease = place.and_then(|place| self.index.object(&place));
         lease.is_some_and(|lease| lease.encoded.label(IDENTITY.0) == Some(IDENTITY.1))
     }
 }
@@ -40,16 +40,16 @@ impl StorageVersions {
 impl Reconciler for StorageVersions {
     const QUEUE: &'static str = "storageversion_garbage_collector_storageversions";
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
         if !["StorageVersionAPI", "APIServerIdentity"]
             .iter()
-            .all(|gate| world.registry.environment.feature_enabled(gate))
+            .all(|gate| index.registry.environment.feature_enabled(gate))
         {
             return None;
         }
-        let storage_versions = world.stored("internal.apiserver.k8s.io", "storageversions")?;
-        let leases = world.stored("coordination.k8s.io", "leases")?;
-        Some(StorageVersions { world, storage_versions, leases })
+        let storage_versions = index.stored("internal.apiserver.k8s.io", "storageversions")?;
+        let leases = index.stored("coordination.k8s.io", "leases")?;
+        Some(StorageVersions { index, storage_versions, leases })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -71,22 +71,22 @@ impl Reconciler for StorageVersions {
         if !is_removal(event) || !is_identity {
             return;
         }
-        let Some(storage_versions) = self.world.kind(self.storage_versions) else { return };
+        let Some(storage_versions) = self.index.kind(self.storage_versions) else { return };
         for reported in storage_versions.target.cache.state().objects.values() {
             due(ObjectKey { kind: self.storage_versions, key: reported.key.clone() }, Duration::ZERO);
         }
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, object)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, object)) = read(&self.index, place) else { return Outcome::Done };
         let status = View::<StorageVersion>::new(&object).field(StorageVersion::STATUS);
         let reports = status.field(StorageVersionStatus::STORAGE_VERSIONS).get();
         let is_gone = |report: &ServerStorageVersion| !self.is_server(&report.api_server_id);
         if !reports.iter().any(is_gone) {
             return Outcome::Done;
         }
-        let requests = Requests { world: &self.world, who: Who::Account(ACCOUNT) };
+        let requests = Requests { index: &self.index, who: Who::Account(ACCOUNT) };
         if reports.iter().all(is_gone) {
             let options = DeleteOptions {
                 uid: Some(stored.encoded.uid().to_owned()),
@@ -95,7 +95,7 @@ impl Reconciler for StorageVersions {
             };
             return retry_on_failure(&requests.delete(&kind.at(&stored), &options).await);
         }
-        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let now = Time::from_seconds(self.index.registry.environment.now_unix());
         let remove = |object: &mut pintle_schema::Value| {
             let status = ViewMut::<StorageVersion>::new(object).field(StorageVersion::STATUS);
             let list = status.field(StorageVersionStatus::STORAGE_VERSIONS);

@@ -18,16 +18,16 @@ const TYPE: &str = "bootstrap.kubernetes.io/token";
 const EXPIRATION: &str = "expiration";
 
 pub struct Tokens {
-    world: Arc<ResourceIndex>,
+    index: Arc<ResourceIndex>,
     secrets: KindId,
 }
 
 impl Reconciler for Tokens {
     const QUEUE: &'static str = "token_cleaner";
 
-    fn new(world: Arc<ResourceIndex>) -> Option<Self> {
-        let secrets = world.stored("", "secrets")?;
-        Some(Tokens { world, secrets })
+    fn new(index: Arc<ResourceIndex>) -> Option<Self> {
+        let secrets = index.stored("", "secrets")?;
+        Some(Tokens { index, secrets })
     }
 
     fn interest(&self, kind: KindId) -> Option<WatchFilter> {
@@ -42,8 +42,8 @@ impl Reconciler for Tokens {
     }
 
     async fn sync(&self, place: &ObjectKey) -> Outcome {
-        let Some(kind) = self.world.kind(place.kind) else { return Outcome::Done };
-        let Some((stored, secret)) = read(&self.world, place) else { return Outcome::Done };
+        let Some(kind) = self.index.kind(place.kind) else { return Outcome::Done };
+        let Some((stored, secret)) = read(&self.index, place) else { return Outcome::Done };
         let secret = View::<Secret>::new(&secret);
         if secret.field(Secret::TYPE).get() != TYPE {
             return Outcome::Done;
@@ -52,10 +52,10 @@ impl Reconciler for Tokens {
         let Some(end) = str::from_utf8(&end.0).ok().and_then(|end| Time::parse(end).ok()) else {
             return Outcome::Done;
         };
-        if let Some(left) = until(&self.world, end.seconds) {
+        if let Some(left) = until(&self.index, end.seconds) {
             return Outcome::After(left);
         }
-        let requests = Requests { world: &self.world, who: Who::Account("token-cleaner") };
+        let requests = Requests { index: &self.index, who: Who::Account("token-cleaner") };
         let options = DeleteOptions {
             uid: Some(stored.encoded.uid().to_owned()),
             ..requests.delete_options(Propagation::Background)

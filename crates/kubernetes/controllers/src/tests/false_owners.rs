@@ -27,7 +27,7 @@ async fn delete(fixture: &Fixture, target: &Target, propagation: Propagation) {
 }
 
 async fn change(fixture: &Fixture, target: &Target, change: impl Fn(&mut Value) + Send + Sync) {
-    let requests = Requests { world: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
+    let requests = Requests { index: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
     requests.change(target, "", change).await.expect("changed");
 }
 

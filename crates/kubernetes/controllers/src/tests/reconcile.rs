@@ -20,8 +20,8 @@ impl Fixture {
     }
 
     async fn change(&self, target: &Target, subresource: &str, change: impl Fn(&mut Value) + Send + Sync) {
-        let world = ResourceIndex::new(self.registry.clone());
-        let requests = Requests { world: &world, who: Who::Account("test") };
+        let index = ResourceIndex::new(self.registry.clone());
+        let requests = Requests { index: &index, who: Who::Account("test") };
         requests.change(target, subresource, change).await.expect("changed");
     }
 }
@@ -261,8 +261,8 @@ async fn policies_are_checked_against_types_once_for_each_generation() {
 async fn a_namespace_that_ends_is_not_counted_for_each_object() {
     let fixture = Fixture::new().await;
     let quotas = Quotas::new(Arc::new(ResourceIndex::new(fixture.registry.clone()))).expect("quotas are stored");
-    let world = ResourceIndex::new(fixture.registry.clone());
-    let kind = |plural| world.stored("", plural).expect("stored");
+    let index = ResourceIndex::new(fixture.registry.clone());
+    let kind = |plural| index.stored("", plural).expect("stored");
     for namespace in ["default", "other"] {
         fixture.owned_in(namespace, "a", &[], &[]).await;
         let quota = value!({"metadata": {"name": "q"}, "spec": {"hard": {"count/configmaps": "5"}}});

@@ -28,12 +28,12 @@ fn metadata_of_new(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
 }
 
 fn whole(definition: &Untyped<'_>, cx: &mut ValidationContext<'_>) {
-    let around = cx.request.around;
+    let environment = cx.request.environment;
     let found = definition::validate_definition(
         definition.value,
         definition.old,
-        around.empties(),
-        around.compatibility_minor(),
+        environment.empties(),
+        environment.compatibility_minor(),
     );
     cx.errors.0.extend(found.0);
 }

@@ -39,7 +39,7 @@ fn name_limits(object: &mut Value, context: &mut Context) {
     let metadata = ViewMut::<v1::LimitRange>::new(object).field(v1::LimitRange::METADATA);
     let name = metadata.field(ObjectMeta::NAME);
     if name.view().as_str().is_empty() {
-        name.set(context.outside.new_uid());
+        name.set(context.environment.new_uid());
     }
 }
 

@@ -83,7 +83,7 @@ fn prepare_claim(object: &mut Value, old: Option<&Value>, context: &Context) {
     let mut spec = claim_spec(object);
     let reference = spec.view().field(PersistentVolumeClaimSpec::DATA_SOURCE_REF);
     let namespace = reference.or_zero().field(TypedObjectReference::NAMESPACE).or_zero();
-    if !namespace.as_str().is_empty() && !in_use && !context.outside.enabled("CrossNamespaceVolumeDataSource") {
+    if !namespace.as_str().is_empty() && !in_use && !context.environment.enabled("CrossNamespaceVolumeDataSource") {
         clear(&mut spec, PersistentVolumeClaimSpec::DATA_SOURCE_REF);
     }
     let view = spec.view();

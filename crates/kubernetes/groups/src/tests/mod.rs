@@ -37,7 +37,7 @@ pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
         user_uid: "42",
         groups: &groups,
         extra: &extra,
-        outside: &AllOff,
+        environment: &AllOff,
         warnings: &mut warnings,
     })
 }

@@ -52,7 +52,7 @@ impl Scope {
         let named = listed.iter().map(|variable| (variable.str_at(&["name"]), variable.str_at(&["expression"])));
         // A variable without an expression is unknown to those that use it.
         let named = named.filter(|(_, text)| !text.trim().is_empty());
-        let new = Mode::New(cx.request.around.compatibility_minor().unwrap_or(NEW_EXPRESSIONS_MINOR));
+        let new = Mode::New(cx.request.environment.compatibility_minor().unwrap_or(NEW_EXPRESSIONS_MINOR));
         let mode =
             if listed.iter().all(|variable| is_known(variable.str_at(&["expression"]))) { Mode::Stored } else { new };
         let is_mutation = root.at(&["spec", "mutations"]).is_some();
@@ -106,11 +106,11 @@ fn collect(value: &Value, into: &mut HashSet<String>) {
 
 /// The scope of the object that is validated, made once.
 fn with_scope<T>(cx: &mut ValidationContext<'_>, ask: impl FnOnce(&mut Scope) -> T) -> T {
-    if cx.left::<RefCell<Scope>>().is_none() {
+    if cx.scratch::<RefCell<Scope>>().is_none() {
         let scope = Scope::of(cx);
-        cx.leave(RefCell::new(scope));
+        cx.set_scratch(RefCell::new(scope));
     }
-    match cx.left::<RefCell<Scope>>() {
+    match cx.scratch::<RefCell<Scope>>() {
         Some(scope) => ask(&mut scope.borrow_mut()),
         None => ask(&mut Scope::of(cx)),
     }

@@ -120,13 +120,13 @@ fn by_old_rules(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     let object = event.new.field(Event::INVOLVED_OBJECT).field(ObjectReference::NAMESPACE).as_str();
     let is_timed = is_timed(event.new);
     // Events about objects without a namespace are kept in one that every cluster has.
-    let is_elsewhere = match (is_timed, object.is_empty()) {
+    let is_remote = match (is_timed, object.is_empty()) {
         (false, true) => !matches!(namespace, "" | "default"),
         (false, false) => namespace != object,
         (true, true) => !matches!(namespace, "default" | "kube-system"),
         (true, false) => false,
     };
-    if is_elsewhere {
+    if is_remote {
         let path = event.path.to(Event::INVOLVED_OBJECT);
         cx.errors.invalid(path.to(ObjectReference::NAMESPACE), object, "does not match event.namespace");
     }

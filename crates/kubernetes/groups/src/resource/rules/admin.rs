@@ -52,7 +52,7 @@ pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
 }
 
 fn allowed(path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    if cx.request.around.namespace_label(LABEL).as_deref() != Some("true") {
+    if cx.request.environment.namespace_label(LABEL).as_deref() != Some("true") {
         let detail = format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
         super::first(cx, |cx| cx.errors.forbidden(path, detail));
     }

@@ -35,7 +35,7 @@ fn binding(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) 
     if is_same {
         return;
     }
-    if let Some(refusal) = cx.request.around.refusal(&Right { subresource: "binding", ..Right::default() }) {
+    if let Some(refusal) = cx.request.environment.refusal(&Right { subresource: "binding", ..Right::default() }) {
         let detail = format!(
             "changing status.allocation or status.reservedFor requires resource=\"resourceclaims/binding\", \
              verb=\"{}\" permission: {}",
@@ -56,7 +56,7 @@ fn drivers(status: At<'_, ResourceClaimStatus>, namespace: &str, cx: &mut Valida
     let node = node_of(allocation).unwrap_or_default();
     for driver in told_of(status.new, old) {
         let right = Right { subresource: "driver", namespace, name: driver, node: Some(&node) };
-        if let Some(refusal) = cx.request.around.refusal(&right) {
+        if let Some(refusal) = cx.request.environment.refusal(&right) {
             let detail = format!(
                 "changing status.devices requires resource=\"resourceclaims/driver\", verb=\"[{}]\" permission: {}",
                 refusal.verbs.join(" "),

@@ -27,7 +27,7 @@ pub fn expression(expression: At<'_, String>, cx: &mut ValidationContext<'_>) {
         return;
     }
     let is_stored = expression.old.is_some_and(|old| old.as_str() == text);
-    let new_minor = cx.request.around.compatibility_minor().unwrap_or(NEW_EXPRESSIONS_MINOR);
+    let new_minor = cx.request.environment.compatibility_minor().unwrap_or(NEW_EXPRESSIONS_MINOR);
     let environment = environment(if is_stored { CURRENT_MINOR } else { new_minor });
     let fault = |kind, detail| CompileFault { kind, detail };
     let found = match environment.check(text) {

@@ -21,7 +21,7 @@ fn validate(schema: &'static Struct, new: &Value, old: Option<&Value>, subresour
 }
 
 fn validate_in(
-    around: &dyn ValidationEnvironment,
+    environment: &dyn ValidationEnvironment,
     schema: &'static Struct,
     new: &Value,
     old: Option<&Value>,
@@ -32,7 +32,7 @@ fn validate_in(
         schema,
         new,
         old,
-        Request { subresource, namespaced, around, enabled: &|_| true, ..Request::new(Operation::Create) },
+        Request { subresource, namespaced, environment, enabled: &|_| true, ..Request::new(Operation::Create) },
     )
 }
 
@@ -130,9 +130,9 @@ fn what_a_claim_is_given_and_what_is_told_of_it_takes_rights() {
         (before.clone(), claim(value!({})), vec!["binding / None"]),
     ];
     for (old, new, asked) in rows {
-        let around = Forbidding::default();
-        let lines = validate_in(&around, ResourceClaim::schema(), &new, Some(&old), "status");
-        assert_eq!(around.0.into_inner().unwrap(), asked);
+        let environment = Forbidding::default();
+        let lines = validate_in(&environment, ResourceClaim::schema(), &new, Some(&old), "status");
+        assert_eq!(environment.0.into_inner().unwrap(), asked);
         let expected = asked.iter().map(|right| match right.starts_with("binding") {
             true => {
                 "status.allocation: Forbidden: changing status.allocation or status.reservedFor requires \

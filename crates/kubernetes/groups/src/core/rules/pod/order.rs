@@ -24,12 +24,12 @@ struct Begin(usize);
 pub fn begin(_: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     if !cx.errors.is_empty() {
         let begin = Begin(cx.errors.0.len());
-        cx.leave(begin);
+        cx.set_scratch(begin);
     }
 }
 
 fn begin_of(cx: &ValidationContext<'_>) -> usize {
-    cx.left::<Begin>().map_or(0, |begin| begin.0).min(cx.errors.0.len())
+    cx.scratch::<Begin>().map_or(0, |begin| begin.0).min(cx.errors.0.len())
 }
 
 /// Sorts the errors of the spec found so far by its fields and by their items.

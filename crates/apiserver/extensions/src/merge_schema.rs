@@ -1,4 +1,4 @@
-//! The topology of a definition's schema: which lists are sets or maps, which objects are atomic, and which fields are
+//! The merge schema of a definition's schema: which lists are sets or maps, which objects are atomic, and which fields are
 //! declared. Guarantees kube-apiserver's interpretation of `x-kubernetes-*` keywords. Used by apply and managed fields; objects
 //! are never decoded with it.
 
@@ -9,12 +9,12 @@ use pintle_schema::{
 };
 use std::sync::Arc;
 
-/// The topology of the objects of a version, with fields that its schema does not know if these are kept.
+/// The merge schema of the objects of a version, with fields that its schema does not know if these are kept.
 pub fn of_object(schema: &JsonSchema, keeps_unknown: bool) -> Struct {
     Struct { atomic: false, ..object(schema, keeps_unknown || schema.preserves_unknown(), true) }
 }
 
-/// The topology of objects of which no schema tells anything: values are what they look like, and lists are atomic, in their metadata
+/// The merge schema of objects of which no schema tells anything: values are what they look like, and lists are atomic, in their metadata
 /// too.
 pub fn of_anything() -> Struct {
     of_fields(Vec::new(), true)
@@ -153,8 +153,9 @@ mod tests {
 
     fn fields(schema: Value, spec: Value) -> Result<String, String> {
         let schema = value!({"type": "object", "properties": {"spec": (schema)}});
-        let topology = of_object(&JsonSchema::from_value(&schema), false);
-        let set = fields_of(&topology, &value!({"kind": "K", "spec": (spec)})).map_err(|error| error.to_string())?;
+        let merge_schema = of_object(&JsonSchema::from_value(&schema), false);
+        let set =
+            fields_of(&merge_schema, &value!({"kind": "K", "spec": (spec)})).map_err(|error| error.to_string())?;
         let json = pintle_codec::json::to_string(&set.to_v1());
         Ok(json
             .strip_prefix("{\"f:kind\":{},\"f:spec\":")

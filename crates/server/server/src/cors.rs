@@ -22,13 +22,13 @@ const ALLOWED: [(HeaderName, &str); 4] = [
 
 /// The rules of a server.
 #[derive(Clone, Debug, Default)]
-pub struct BrowserConfig {
+pub struct CorsConfig {
     origins: Vec<Regex>,
     directives: Vec<String>,
     transport: Option<HeaderValue>,
 }
 
-impl BrowserConfig {
+impl CorsConfig {
     /// Allows pages of origins that match a pattern to read responses.
     ///
     /// # Errors
@@ -110,19 +110,19 @@ mod tests {
             ("", false),
         ];
         for (pattern, is_right) in rows {
-            assert_eq!(BrowserConfig::default().allow_origin(pattern).is_ok(), is_right, "{pattern}");
+            assert_eq!(CorsConfig::default().allow_origin(pattern).is_ok(), is_right, "{pattern}");
         }
     }
 
     #[test]
     fn directives_are_those_of_the_header() {
-        let mut browsers = BrowserConfig::default();
-        assert!(browsers.response_headers(&HeaderMap::new()).is_empty());
+        let mut cors = CorsConfig::default();
+        assert!(cors.response_headers(&HeaderMap::new()).is_empty());
         for (directive, is_right) in
             [("max-age=1", true), ("max-age=1=2", false), ("age=1", false), ("preload", true), ("", false)]
         {
-            assert_eq!(browsers.direct(directive).is_ok(), is_right, "{directive}");
+            assert_eq!(cors.direct(directive).is_ok(), is_right, "{directive}");
         }
-        assert_eq!(browsers.response_headers(&HeaderMap::new())[STRICT_TRANSPORT_SECURITY], "max-age=1; preload");
+        assert_eq!(cors.response_headers(&HeaderMap::new())[STRICT_TRANSPORT_SECURITY], "max-age=1; preload");
     }
 }
