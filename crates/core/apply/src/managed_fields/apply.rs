@@ -67,14 +67,17 @@ impl Write<'_> {
             managed = self.track(empty, live, managed, BEFORE_FIRST_APPLY)?;
         }
         let schema = self.versions.schema(self.api_version).ok_or(Error::NoSuchVersion)?;
-        let Examined { fields, is_contained } = typed::examine(schema, config, live).map_err(Error::Configuration)?;
+        let Examined { fields, is_contained, has_null_list } =
+            typed::examine(schema, config, live).map_err(Error::Configuration)?;
         let mut managed = self.reconcile(live, managed)?;
         let applier = Manager::new(self.manager, Operation::Apply, self.api_version, self.subresource);
         let mut fields = self.versions.ignored(self.api_version).strip(fields);
         let identity = fields.intersection(unowned());
         fields.subtract(unowned());
         let last = managed.remove(&applier);
-        let is_repeated = last.as_ref().is_some_and(|last| last.api_version == self.api_version && last.owns(&fields));
+        let owns_same = |last: &Entry| last.api_version == self.api_version && last.owns(&fields);
+        // Items that others added to a list that is applied as null go each time: the list itself is removed.
+        let is_repeated = !has_null_list && last.as_ref().is_some_and(owns_same);
         // Usually nothing is new, and nothing else has to be checked.
         if is_repeated && is_contained {
             managed.entries_mut().extend(last);

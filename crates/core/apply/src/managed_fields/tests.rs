@@ -29,6 +29,14 @@ struct Thing {
     status: Option<String>,
     #[k8s(proto = 6, map_type = atomic)]
     selector: BTreeMap<String, String>,
+    #[k8s(proto = 7, list_type = map, list_map_keys("name"))]
+    items: Vec<Item>,
+}
+
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Item {
+    #[k8s(proto = 1)]
+    name: String,
 }
 
 /// The same with another name of the data field.
@@ -461,6 +469,32 @@ fn entries_that_cannot_be_read() {
     }
     assert!(is_reset(Some(&value!([]))) && is_reset(Some(&value!([{}]))));
     assert!(!is_reset(None) && !is_reset(Some(&value!([{}, {}]))));
+}
+
+#[test]
+fn what_nobody_owns_of_a_list_goes_when_null_is_applied_again() {
+    let thing = |field: &str, content: Value| {
+        let mut thing = value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}});
+        thing.set_at(&[field], content);
+        thing
+    };
+    let items = || value!([{"name": "added"}]);
+    for (field, added, stays) in [("items", items(), false), ("data", value!({"a": "1"}), true)] {
+        let (config, added) = (thing(field, Value::Null), thing(field, added));
+        let versions = &Kinds(Ignored::Nothing);
+        let write = |manager| Write { versions, api_version: "v1", subresource: "", manager, now: "t" };
+        let apply =
+            |live: &Value, managed| write("x").apply(live, &config, &Value::map(), managed, false).expect("applied");
+        let created = apply(&Value::map(), Managed::default());
+        // Admission adds without owning.
+        let again = apply(&added, created.managed.clone()).object;
+        assert_eq!(again.is_none(), stays, "{again:?}");
+        assert_eq!(again.and_then(|object| object.get(field).cloned()), None);
+        // What is owned stays.
+        let before = created.object.expect("created");
+        let owned = write("y").update(&before, &added, created.managed, false).expect("tracked");
+        assert!(apply(&added, owned).object.is_none());
+    }
 }
 
 #[test]

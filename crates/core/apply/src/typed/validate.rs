@@ -28,6 +28,8 @@ pub struct Examined {
     pub fields: FieldSet,
     /// Whether merging it into the live object certainly changes nothing. Long lists are not checked.
     pub is_contained: bool,
+    /// Whether it gives null for a list whose items have owners of their own.
+    pub has_null_list: bool,
 }
 
 /// Whether an object contains only what its schema declares, of the declared types.
@@ -47,10 +49,11 @@ pub fn examine<'s>(schema: impl Into<Node<'s>>, config: &Value, live: &Value) ->
 }
 
 fn walk(node: Node<'_>, value: &Value, live: Option<&Value>, duplicates: Duplicates) -> Result<Examined, TypedErrors> {
-    let mut walk = Walk { errors: TypedErrors::default(), duplicates, is_contained: live.is_some() };
+    let mut walk =
+        Walk { errors: TypedErrors::default(), duplicates, is_contained: live.is_some(), has_null_list: false };
     let (_, fields) = walk.value(node, value, live, &At::Root);
     walk.errors.checked()?;
-    Ok(Examined { fields, is_contained: walk.is_contained })
+    Ok(Examined { fields, is_contained: walk.is_contained, has_null_list: walk.has_null_list })
 }
 
 /// Longer lists are not compared with the live ones, because the search here is linear; the merge sorts them.
@@ -80,6 +83,7 @@ struct Walk {
     duplicates: Duplicates,
     /// Whether everything so far is in the live object.
     is_contained: bool,
+    has_null_list: bool,
 }
 
 impl Walk {
@@ -132,6 +136,7 @@ impl Walk {
                     Chosen::List(list) => matches!(list.kind, ListMode::Atomic),
                     _ => true,
                 };
+                self.has_null_list |= !is_leaf && matches!(chosen, Chosen::List(_));
                 (is_leaf, FieldSet::new())
             }
         }
