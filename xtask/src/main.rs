@@ -43,7 +43,7 @@ fn main() -> ExitCode {
 
 fn whole_server(module: &str, environment: &[(&str, &str)]) -> bool {
     let filter = format!("{module}::");
-    run(&["cargo", "test", "-p", "pintle", "--test", "whole_server", &filter], environment)
+    run(&["cargo", "test", "-p", "pintle-cli", "--test", "whole_server", &filter], environment)
 }
 
 /// Runs a command in the root of the workspace; says what it runs, and what failed.

@@ -4,7 +4,7 @@
 //! Everything is checked before a port is bound: a started server has opened its store. It has written the bootstrap objects,
 //! or writes them beside serving where a webhook or a refusal is in the way.
 
-use crate::authorization_config::{AuthorizationFile, BuiltIn, ChainMember};
+use crate::authorizers::{BuiltInAuthorizers, ChainMember};
 use crate::first_writes::FirstWrites;
 use crate::hooks::{
     BOOTSTRAP_ROLES, ENCRYPTION_RELOAD, FLOW_CONTROL_HOOKS, LEADER_ELECTION, OWN_CERTIFICATE, POST_START,
@@ -127,16 +127,24 @@ pub struct AuthorizationOptions {
     pub modes: Vec<Mode>,
     /// The authorizers in order, if the order is not that of the modes.
     pub chain: Vec<ChainMember>,
-    /// The file that defines the order; it is reloaded when it changes.
-    pub file: Option<AuthorizationFile>,
+    /// Follows what defines the order, once the authorizers exist.
+    pub reload: Option<ReloadAuthorizers>,
     /// The policies of the ABAC mode.
     pub policies: Arc<CurrentPolicies>,
 }
 
+/// Replaces the members of the union whenever their order changes.
+pub type ReloadAuthorizers = Box<dyn FnOnce(&AuthorizerUnion, BuiltInAuthorizers) -> io::Result<()> + Send>;
+
 impl Default for AuthorizationOptions {
     /// Allows every request.
     fn default() -> Self {
-        AuthorizationOptions { modes: vec![Mode::AlwaysAllow], chain: Vec::new(), file: None, policies: Arc::default() }
+        AuthorizationOptions {
+            modes: vec![Mode::AlwaysAllow],
+            chain: Vec::new(),
+            reload: None,
+            policies: Arc::default(),
+        }
     }
 }
 
@@ -328,8 +336,8 @@ impl Builder {
         let node_objects = Arc::new(node_objects::Objects::default());
         let built_in = self.built_in(&roles, node_objects.clone());
         let authorizer = self.authorizer(&built_in);
-        if let Some(file) = self.authorization.file.take() {
-            file.follow(&authorizer, built_in)?;
+        if let Some(reload) = self.authorization.reload.take() {
+            reload(&authorizer, built_in)?;
         }
         let (admission, manifest_plugins) = self.admission(&authorizer, &roles);
         let mut opened = self.generic.open(admission, authorizer).await?;
@@ -438,7 +446,7 @@ impl Builder {
     }
 
     /// The authorizers in order, followed by those that the embedder added.
-    fn authorizer(&mut self, built_in: &BuiltIn) -> AuthorizerUnion {
+    fn authorizer(&mut self, built_in: &BuiltInAuthorizers) -> AuthorizerUnion {
         if self.authorization.chain.is_empty() {
             let by_mode = |mode: &Mode| ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase());
             self.authorization.chain = self.authorization.modes.iter().map(by_mode).collect();
@@ -449,10 +457,10 @@ impl Builder {
     }
 
     /// The authorizers that need no configuration of their own.
-    fn built_in(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> BuiltIn {
+    fn built_in(&mut self, roles: &Arc<Rbac>, nodes: Arc<node_objects::Objects>) -> BuiltInAuthorizers {
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeAuthorizer::new(node_rules, nodes);
-        BuiltIn { nodes, roles: roles.clone(), policies: self.authorization.policies.clone() }
+        BuiltInAuthorizers { nodes, roles: roles.clone(), policies: self.authorization.policies.clone() }
     }
 
     /// The built-in admission plugins, and those that take configurations from files.

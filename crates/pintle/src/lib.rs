@@ -3,17 +3,13 @@
 //! `Builder` assembles a server from its parts, `TestServer` starts one in memory within a test. The binary is a thin
 //! layer of flags over the same builder.
 
-pub mod admission_config;
 pub mod advertised;
-pub mod authentication_config;
-pub mod authorization_config;
-pub mod egress;
-pub mod encryption;
+pub mod authorizers;
+pub mod digest;
 pub mod etcd;
 
 mod bootstrap;
 mod builder;
-mod config_file;
 pub mod external_signer;
 mod first_writes;
 mod flow_control;
@@ -21,7 +17,6 @@ mod hooks;
 mod identity_lease;
 mod node_objects;
 mod own_thread;
-pub mod progress;
 mod rbac;
 mod repair;
 mod service_accounts;
@@ -34,11 +29,11 @@ pub mod trace_export;
 pub mod webhooks;
 
 /// The `User-Agent` of the server's own requests.
-const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
+pub const USER_AGENT: &str = concat!("pintle/", env!("CARGO_PKG_VERSION"));
 
 pub use builder::{
     AdmissionOptions, AdvertisedServer, AggregationOptions, AuthenticationOptions, AuthorizationOptions, Builder,
-    HealthOptions, Server, ServiceNetwork, StartError,
+    HealthOptions, ReloadAuthorizers, Server, ServiceNetwork, StartError,
 };
 pub use hooks::{ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD};
 pub use identity_lease::EndpointReconciler;

@@ -2,7 +2,7 @@
 //! Guarantees that a directory is applied whole or not at all, and that a valid change is applied within seconds.
 //! Must never take an object that refers to one of the API, nor one that the API would refuse for another reason than its name.
 
-use crate::encryption::text_digest;
+use crate::digest::text_digest;
 use crate::follow::follow;
 use pintle_admission_webhooks::AdmissionWebhooks;
 use pintle_codec::{DecodeError, Decoded, Strictness, json, yaml};
@@ -201,29 +201,6 @@ fn follow_directory<P: Send + Sync + 'static>(
     };
     follow("static admission manifests", plugin, look).map_err(|error| error.to_string())?;
     Ok(stats)
-}
-
-/// Checks the directory that a plugin's configuration names; "" is none.
-///
-/// # Errors
-/// The feature is off, or it is no directory.
-pub fn directory(named: &str, enabled: &dyn Fn(&str) -> bool) -> Result<Option<PathBuf>, String> {
-    const FIELD: &str = "staticManifestsDir";
-    if named.is_empty() {
-        return Ok(None);
-    }
-    if !enabled(MANIFESTS_GATE) {
-        return Err(format!("{FIELD}: Forbidden: {FIELD} requires the {MANIFESTS_GATE} feature gate to be enabled"));
-    }
-    let (path, refused) = (Path::new(named), |why: String| format!("{FIELD}: Invalid value: {}: {why}", quoted(named)));
-    if !path.is_absolute() {
-        return Err(refused("must be an absolute file path".to_owned()));
-    }
-    match std::fs::metadata(path) {
-        Ok(found) if found.is_dir() => Ok(Some(path.to_owned())),
-        Ok(_) => Err(refused("must be a directory".to_owned())),
-        Err(error) => Err(refused(format!("unable to read: {error}"))),
-    }
 }
 
 /// Reads the objects of a directory.

@@ -2,7 +2,7 @@
 //! Guarantees that servers, keys and configurations are identified by digests only.
 //! Must never ask a key service.
 
-use crate::encryption::text_digest;
+use crate::digest::text_digest;
 use crate::{certs, identity_lease};
 use pintle_encryption::Encryption;
 use pintle_encryption::stats::{Direction, KeyUse, Occurrences, Stats};

@@ -2,7 +2,7 @@
 //! Guarantees that the server is identified by a digest only.
 //! Must never read a file.
 
-use crate::encryption::text_digest;
+use crate::digest::text_digest;
 use crate::static_manifests::ManifestStats;
 use crate::{certs, identity_lease};
 use pintle_endpoints::metrics::exposition::Number;

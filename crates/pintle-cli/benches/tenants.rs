@@ -2,7 +2,7 @@
 //! other over 3. Prints how much each got, how long its requests waited for seats, and how busy the seats were. Guarantees that
 //! both send the same request to one server. Must never run with the tests.
 //!
-//! `cargo bench -p pintle --bench tenants`; with `PINTLE_TEST_PROGRAM` another build of the server is measured. Server and clients
+//! `cargo bench -p pintle-cli --bench tenants`; with `PINTLE_TEST_PROGRAM` another build of the server is measured. Server and clients
 //! should have processors of their own: as long as the clients are slower than the server, no seat is ever waited for, and
 //! each client gets the same.
 

@@ -2,7 +2,7 @@
 //! Guarantees that every object is checked, even if others are invalid. Must never change anything.
 
 use super::location::{Content, report, resource_of};
-use pintle::progress::{Progress, Total};
+use crate::progress::{Progress, Total};
 use pintle_cache::EncodedObject;
 use pintle_codec::{Strictness, json};
 use pintle_resource::{Resource, Storage};

@@ -1,7 +1,7 @@
 //! The file of `--egress-selector-config-file`: how connections to nodes, etcd and other servers are made.
 //! Guarantees that a file is accepted only if it asks for what the server does: direct connections. Must never connect.
 
-use crate::config_file;
+use crate::config_files;
 use pintle_types::config_apiserver::v1beta1::EgressSelectorConfiguration;
 use std::path::Path;
 
@@ -15,11 +15,11 @@ const NETWORKS: [&str; 4] = ["controlplane", "etcd", "cluster", "master"];
 /// # Errors
 /// It cannot be read, is invalid, or names a proxy.
 pub fn check(path: &Path) -> Result<(), String> {
-    check_text(&config_file::read(path)?).map_err(|error| format!("{}: {error}", path.display()))
+    check_text(&config_files::read(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn check_text(text: &[u8]) -> Result<(), String> {
-    let file: EgressSelectorConfiguration = config_file::decode(text, &VERSIONS, "EgressSelectorConfiguration")?;
+    let file: EgressSelectorConfiguration = config_files::decode(text, &VERSIONS, "EgressSelectorConfiguration")?;
     for selection in &file.egress_selections {
         if !NETWORKS.contains(&selection.name.as_str()) {
             return Err(format!("egressSelections.name: Unsupported value: {:?}", selection.name));

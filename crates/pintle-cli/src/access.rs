@@ -2,11 +2,13 @@
 //! configuration files. Guarantees that every file is read before a port is bound. Must never send a request itself:
 //! tasks discover the issuers.
 
+use crate::config_files;
+use crate::config_files::authentication::{Issuers, JWTAuthenticator};
+use crate::config_files::authorization::AuthorizationFile;
 use crate::flags::{AuthorizationMode, Config};
 use arc_swap::ArcSwap;
 use pintle::Builder;
-use pintle::authentication_config::{self, Issuers, JWTAuthenticator};
-use pintle::authorization_config::{self, AuthorizationFile, ChainMember};
+use pintle::authorizers::ChainMember;
 use pintle::follow::{follow, read};
 use pintle_auth::authentication::{
     AnonymousAccess, AuthenticationError, AuthenticationRequest, Authenticator, Identity, TokenCache, TokenCacheTimes,
@@ -43,7 +45,7 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
     let mut authenticators: Vec<Arc<dyn Authenticator>> = Vec::new();
     if let Some(path) = config.authentication.config_file.as_deref() {
         let in_file = |error: String| format!("{}: {error}", path.display());
-        let configuration = authentication_config::read(path).map_err(in_file)?;
+        let configuration = config_files::authentication::read(path).map_err(in_file)?;
         if configuration.anonymous.is_some() && config.anonymous_auth.is_some() {
             return Err(ANONYMOUS_TWICE.into());
         }
@@ -103,7 +105,7 @@ fn own_issuers(config: &Config) -> Vec<String> {
 /// The webhook that reviews tokens.
 fn token_webhook(config: &Config, path: &Path, clients: &Arc<Clients>) -> Result<Arc<dyn Authenticator>, String> {
     let version = config.authentication.webhook_version();
-    let posted = authorization_config::posted(path, version, WEBHOOK_TIMEOUT, clients)?;
+    let posted = config_files::authorization::posted(path, version, WEBHOOK_TIMEOUT, clients)?;
     let audiences = match &config.service_accounts.api_audiences[..] {
         [] => own_issuers(config),
         audiences => audiences.to_vec(),
@@ -174,7 +176,7 @@ pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Buil
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
         builder.authorization.modes = file.modes();
         builder.authorization.chain.clone_from(&file.members);
-        builder.authorization.file = Some(file);
+        builder.authorization.reload = Some(Box::new(move |union, built_in| file.follow(union, built_in)));
         return Ok(());
     }
     builder.authorization.modes.clear();
@@ -216,7 +218,7 @@ fn webhook(config: &Config, clients: &Arc<Clients>) -> Result<AccessReviews, Box
     let path = flags.webhook_file.as_deref();
     let path = path.ok_or("authorization-mode Webhook's authorization config file not passed")?;
     Ok(AccessReviews::new(AccessReviewConfig {
-        posted: authorization_config::posted(path, flags.webhook_version(), WEBHOOK_TIMEOUT, clients)?,
+        posted: config_files::authorization::posted(path, flags.webhook_version(), WEBHOOK_TIMEOUT, clients)?,
         times: CacheTimes { allowed: flags.authorized_ttl, others: flags.unauthorized_ttl },
         on_failure: OnFailure::NoOpinion,
         conditions: Vec::new(),

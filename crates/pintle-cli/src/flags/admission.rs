@@ -7,7 +7,7 @@ use super::config::Config;
 use super::setting::InputFile;
 use super::table::Flag;
 use super::{FlagError, values};
-use pintle::admission_config;
+use crate::config_files;
 use pintle_kubernetes_auth::Mode;
 use pintle_plugins::configuration::{Configuration, TolerationSeconds};
 use pintle_plugins::is_known;
@@ -73,7 +73,7 @@ impl Plugins {
         clients: &Arc<Clients>,
         enabled: &dyn Fn(&str) -> bool,
     ) -> Result<Configuration, String> {
-        let read = self.config_file.as_deref().map(|path| admission_config::read(path, clients, enabled));
+        let read = self.config_file.as_deref().map(|path| config_files::admission::read(path, clients, enabled));
         let mut configuration = read.transpose()?.unwrap_or_default();
         configuration.toleration_seconds = self.toleration_seconds;
         let needs = [

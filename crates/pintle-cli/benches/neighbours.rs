@@ -1,7 +1,7 @@
 //! What some users' expensive requests cost others: 64 clients of three users send all of them at once, while a fourth user's short
 //! requests are timed. Guarantees that the figures at rest and under load are from one server. Must never run with the tests.
 //!
-//! `cargo bench -p pintle --bench neighbours`; with `PINTLE_TEST_PROGRAM` another build of the server is measured. Run it on a machine
+//! `cargo bench -p pintle-cli --bench neighbours`; with `PINTLE_TEST_PROGRAM` another build of the server is measured. Run it on a machine
 //! that does nothing else: client and server share its processors.
 
 #[path = "../tests/whole_server/common/mod.rs"]

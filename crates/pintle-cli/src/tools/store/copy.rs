@@ -3,8 +3,8 @@
 
 use super::Outcome;
 use super::location::{Content, Location, Options, report};
+use crate::progress::{Progress, Total};
 use bytes::Bytes;
-use pintle::progress::{Progress, Total};
 use pintle_cache::EncodedObject;
 use pintle_registry::EtcdCodec;
 use pintle_storage::{Key, Record, Revision, Transformer, ValueCodec};

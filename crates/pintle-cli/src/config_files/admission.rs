@@ -1,12 +1,13 @@
 //! The file of `--admission-control-config-file`: the settings of admission plugins. Guarantees that each setting is
 //! either applied or rejected before the server starts. Must never accept a setting that a plugin does not know.
 
-use crate::authorization_config::posted;
-use crate::config_file::{decode, read as read_file};
-use crate::static_manifests;
+use super::authorization::posted;
+use super::{decode, read as read_file};
 use pintle_codec::{Strictness, yaml};
+use pintle_groups::MANIFESTS_GATE;
 use pintle_plugins::configuration::{Configuration, EventLimits, ImagePolicy, PodSecurity, check_node_selector};
 use pintle_reviews::ReviewVersion;
+use pintle_schema::names::quoted;
 use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
 use pintle_types::config_policyconfig::v1::{
@@ -126,7 +127,7 @@ fn policies<T: ApiType>(
 ) -> Result<Option<PathBuf>, String> {
     match said.is_empty() {
         true => Ok(None),
-        false => static_manifests::directory(&directory(decode(said, &VERSIONS[..1], kind)?), enabled),
+        false => manifest_directory(&directory(decode(said, &VERSIONS[..1], kind)?), enabled),
     }
 }
 
@@ -144,12 +145,35 @@ fn webhooks(said: &[u8], enabled: &dyn Fn(&str) -> bool) -> Result<(Option<Kubec
     if !said.kube_config_file.is_empty() && !path.is_absolute() {
         return Err(format!("kubeConfigFile: Invalid value: {path:?}: must be an absolute file path"));
     }
-    let directory = static_manifests::directory(&said.static_manifests_dir, enabled)?;
+    let directory = manifest_directory(&said.static_manifests_dir, enabled)?;
     if said.kube_config_file.is_empty() {
         return Ok((None, directory));
     }
     let credentials = Kubeconfig::read(path).map_err(|error| error.to_string())?;
     Ok((Some(credentials), directory))
+}
+
+/// Checks the directory that a plugin's configuration names; "" is none.
+///
+/// # Errors
+/// The feature is off, or it is no directory.
+fn manifest_directory(named: &str, enabled: &dyn Fn(&str) -> bool) -> Result<Option<PathBuf>, String> {
+    const FIELD: &str = "staticManifestsDir";
+    if named.is_empty() {
+        return Ok(None);
+    }
+    if !enabled(MANIFESTS_GATE) {
+        return Err(format!("{FIELD}: Forbidden: {FIELD} requires the {MANIFESTS_GATE} feature gate to be enabled"));
+    }
+    let (path, refused) = (Path::new(named), |why: String| format!("{FIELD}: Invalid value: {}: {why}", quoted(named)));
+    if !path.is_absolute() {
+        return Err(refused("must be an absolute file path".to_owned()));
+    }
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Ok(Some(path.to_owned())),
+        Ok(_) => Err(refused("must be a directory".to_owned())),
+        Err(error) => Err(refused(format!("unable to read: {error}"))),
+    }
 }
 
 /// The webhook that reviews images. Its configuration may come without a kind.
@@ -269,7 +293,7 @@ mod tests {
             assert!(missing.contains("unable to read"), "{missing}");
             assert!(read_text(&text(row, "apiserver.config.k8s.io/v2", "/")).is_err());
         }
-        let off = static_manifests::directory("/", &|_| false).expect_err("refused");
+        let off = manifest_directory("/", &|_| false).expect_err("refused");
         assert!(off.starts_with("staticManifestsDir: Forbidden: ") && off.contains(GATE), "{off}");
     }
 

@@ -4,16 +4,13 @@
 
 mod validate;
 
-use crate::config_file;
-use crate::follow::follow;
-use crate::webhooks::client_of_kubeconfig;
+use crate::config_files;
+use pintle::authorizers::{BuiltInAuthorizers, ChainMember};
+use pintle::follow::follow;
+use pintle::webhooks::client_of_kubeconfig;
+use pintle_auth::AuthorizerUnion;
 use pintle_auth::authorization::SharedAuthorizers;
-use pintle_auth::authorization::abac::CurrentPolicies;
-use pintle_auth::authorization::{AlwaysAllow, AlwaysDeny};
-use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer};
 use pintle_kubernetes_auth::Mode;
-use pintle_kubernetes_auth::node::NodeAuthorizer;
-use pintle_kubernetes_auth::rbac::{Rbac, RbacAuthorizer};
 use pintle_reviews::{AccessReviewConfig, AccessReviews, CacheTimes, OnFailure, ReviewClient, ReviewVersion};
 use pintle_types::config_apiserver::v1::{AuthorizationConfiguration, AuthorizerConfiguration, WebhookConfiguration};
 use pintle_validation::ErrorList;
@@ -25,46 +22,6 @@ use tokio::runtime::Handle;
 
 const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
-
-/// A member of the authorizer chain.
-#[derive(Clone)]
-pub enum ChainMember {
-    /// A built-in authorizer, with its name in metrics.
-    BuiltIn(Mode, String),
-    /// A webhook, with its name.
-    Webhook(String, Arc<AccessReviews>),
-}
-
-/// The built-in authorizers of a server.
-#[derive(Clone)]
-pub(crate) struct BuiltIn {
-    pub nodes: NodeAuthorizer,
-    pub roles: Arc<Rbac>,
-    pub policies: Arc<CurrentPolicies>,
-}
-
-impl BuiltIn {
-    /// The authorizers of a chain.
-    pub fn chain(&self, members: &[ChainMember]) -> Vec<NamedAuthorizer> {
-        let named = |member: &ChainMember| match member {
-            ChainMember::BuiltIn(mode, name) => NamedAuthorizer::new(mode.name(), name, self.of(*mode)),
-            ChainMember::Webhook(name, webhook) => {
-                NamedAuthorizer::new(validate::WEBHOOK, name, webhook.clone() as Arc<dyn Authorizer>)
-            }
-        };
-        members.iter().map(named).collect()
-    }
-
-    fn of(&self, mode: Mode) -> Arc<dyn Authorizer> {
-        match mode {
-            Mode::Node => Arc::new(self.nodes.clone()),
-            Mode::Rbac => Arc::new(RbacAuthorizer(self.roles.clone())),
-            Mode::Abac => self.policies.clone(),
-            Mode::AlwaysAllow => Arc::new(AlwaysAllow),
-            Mode::AlwaysDeny => Arc::new(AlwaysDeny),
-        }
-    }
-}
 
 /// The file of `--authorization-config`.
 pub struct AuthorizationFile {
@@ -96,7 +53,7 @@ impl AuthorizationFile {
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub(crate) fn follow(mut self, union: &AuthorizerUnion, built_in: BuiltIn) -> std::io::Result<()> {
+    pub fn follow(mut self, union: &AuthorizerUnion, built_in: BuiltInAuthorizers) -> std::io::Result<()> {
         let (allowed, runtime) = (self.modes(), Handle::current());
         let needs_start = [Mode::Node, Mode::Rbac, Mode::Abac];
         follow("authorization configuration", union.shared(), move |union: &SharedAuthorizers| {
@@ -129,16 +86,16 @@ fn modes(members: &[ChainMember]) -> impl Iterator<Item = Mode> {
 
 /// Reads the file, and the texts of it and of the files that it names.
 fn read(path: &Path) -> Result<(AuthorizationConfiguration, Vec<Vec<u8>>), String> {
-    let text = config_file::read(path)?;
+    let text = config_files::read(path)?;
     let configuration: AuthorizationConfiguration =
-        config_file::decode(&text, &VERSIONS, "AuthorizationConfiguration")?;
+        config_files::decode(&text, &VERSIONS, "AuthorizationConfiguration")?;
     let faults = validate::configuration(&configuration);
     if !faults.is_empty() {
         return Err(faults.summary());
     }
     let mut texts = vec![text];
     for webhook in configuration.authorizers.iter().filter_map(|authorizer| authorizer.webhook.as_ref()) {
-        texts.push(config_file::read(kubeconfig(webhook))?);
+        texts.push(config_files::read(kubeconfig(webhook))?);
     }
     Ok((configuration, texts))
 }

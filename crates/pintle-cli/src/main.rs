@@ -4,25 +4,26 @@ mod access;
 mod account_keys;
 mod audit;
 mod authorities;
+mod config_files;
 mod flags;
 mod logs;
+mod progress;
 mod tools;
 
 use access::StaticTokens;
 use authorities::Authorities;
+use config_files::encryption;
 use flags::{Command, Config, KeyPair, Kubelet, NamedPair, Storage};
 use futures_util::future::{Either, select};
 use logs::LogFormat;
 use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
-use pintle::egress;
 use pintle::extension_servers::ExtensionSockets;
 use pintle::external_signer::Signer;
 use pintle::follow::{self, follow};
-use pintle::progress::{ReportingStore, Total, directory_bytes};
-use pintle::trace_export::{self, TraceConfig};
+use pintle::trace_export;
 use pintle::{
-    Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, PeerSettings, Server, SocketConnector, certs, encryption,
-    kubeconfig, private_files,
+    Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, PeerSettings, Server, SocketConnector, certs, kubeconfig,
+    private_files,
 };
 use pintle_auth::UserInfo;
 use pintle_bootstrap::ServiceRange;
@@ -36,6 +37,7 @@ use pintle_registry::EtcdCodec;
 use pintle_services::routing::Routing;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
 use pintle_webhook::Identity as ClientIdentity;
+use progress::{ReportingStore, Total, directory_bytes};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -191,7 +193,7 @@ fn warn_of_unreadable(server: &Server) {
 
 /// Reads every file and opens the store, so that every error is reported before a port is bound.
 fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
-    config.egress_selector_file.as_deref().map(egress::check).transpose()?;
+    config.egress_selector_file.as_deref().map(config_files::egress::check).transpose()?;
     let mut builder = over_store(config)?;
     let certs = serving_certs(config)?;
     identities(config, &certs, &mut builder)?;
@@ -214,7 +216,7 @@ fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, cer
     builder.admission.configuration = plugins.configuration(&clients, &|gate| config.feature_gates.enabled(gate))?;
     builder.generic.auditor = audit::auditor(&config.audit, &clients)?;
     if let Some(path) = config.tracing_config_file.as_deref() {
-        let (tracer, render) = trace_export::start(&TraceConfig::read(path)?);
+        let (tracer, render) = trace_export::start(&config_files::tracing::read(path)?);
         builder.generic.tracer = Some(tracer);
         builder.generic.metrics.add_source(render);
     }

@@ -4,11 +4,11 @@
 
 mod validate;
 
-use crate::config_file;
-use crate::follow::follow;
+use crate::config_files;
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use pintle::follow::follow;
 use pintle_auth::authentication::{AuthenticationError, AuthenticationRequest, Authenticator, Identity};
 use pintle_jwt::{Algorithm, Fetch, Fetched, JwtAuthenticator, JwtAuthenticators};
 use pintle_resource::MaybeReady;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
-pub use pintle_types::config_apiserver::v1::{AnonymousAuthConfig, AuthenticationConfiguration, JWTAuthenticator};
+pub use pintle_types::config_apiserver::v1::{AuthenticationConfiguration, JWTAuthenticator};
 
 const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
@@ -38,14 +38,14 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// # Errors
 /// The file cannot be read, or is invalid.
 pub fn read(path: &Path) -> Result<AuthenticationConfiguration, String> {
-    parse(&config_file::read(path)?, &[])
+    parse(&config_files::read(path)?, &[])
 }
 
 fn parse(text: &[u8], disallowed: &[String]) -> Result<AuthenticationConfiguration, String> {
     if text.is_empty() {
         return Err("empty config data".to_owned());
     }
-    let configuration = config_file::decode(text, &VERSIONS, "AuthenticationConfiguration")?;
+    let configuration = config_files::decode(text, &VERSIONS, "AuthenticationConfiguration")?;
     let faults = validate::configuration(&configuration, disallowed);
     if faults.is_empty() { Ok(configuration) } else { Err(faults.summary()) }
 }
@@ -68,11 +68,6 @@ impl Issuers {
         Ok(Arc::new(Issuers(ArcSwap::from_pointee(started))))
     }
 
-    /// The current authenticators.
-    pub fn current(&self) -> Arc<JwtAuthenticators> {
-        self.0.load_full()
-    }
-
     /// Reloads the file when it changes, until the issuers are dropped. `others` takes over what is not about issuers.
     ///
     /// # Errors
@@ -87,7 +82,7 @@ impl Issuers {
         let runtime = Handle::current();
         let mut last = std::fs::read(&path)?;
         follow("authentication configuration", self, move |issuers: &Issuers| {
-            let text = config_file::read(&path)?;
+            let text = config_files::read(&path)?;
             if text == last {
                 return Ok(());
             }
@@ -119,7 +114,7 @@ impl Issuers {
         let runtime = Handle::current();
         let mut last = std::fs::read(&path)?;
         follow("authorities of the issuer", self, move |issuers: &Issuers| {
-            let text = config_file::read(&path)?;
+            let text = config_files::read(&path)?;
             if text == last {
                 return Ok(());
             }
@@ -193,7 +188,7 @@ fn client(issuer: &config::Issuer, clients: &Clients) -> Result<Client, String> 
         address: Address::Url(url.clone()),
         tls: TlsSettings { ca_pem, http2: true, ..TlsSettings::default() },
         credentials: Credentials::default(),
-        user_agent: crate::USER_AGENT.to_owned(),
+        user_agent: pintle::USER_AGENT.to_owned(),
     };
     clients.client(settings).map_err(|error| format!("issuer {url}: {error}"))
 }

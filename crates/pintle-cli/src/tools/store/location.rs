@@ -1,9 +1,9 @@
 //! Opens a store by name, reads all of it and closes it. Guarantees that reading does not create a store. Must never
 //! change a store that it reads.
 
+use crate::config_files::encryption::{self, EncryptionSource};
+use crate::progress::{DirectoryProgress, ReportingStore, Total, directory_bytes};
 use bytes::Bytes;
-use pintle::encryption::{self, EncryptionSource};
-use pintle::progress::{DirectoryProgress, ReportingStore, Total, directory_bytes};
 use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
 use pintle_registry::EtcdCodec;

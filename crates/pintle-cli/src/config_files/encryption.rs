@@ -4,14 +4,13 @@
 
 mod validate;
 
-use crate::follow::follow;
-use data_encoding::HEXLOWER;
+use pintle::digest::text_digest;
+use pintle::follow::follow;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, Provider, Rule};
 use pintle_groups::config::apply_defaults;
 use pintle_schema::{ApiType, ApiValue, base64};
 use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
-use ring::digest::{SHA256, digest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,11 +93,6 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
         );
     }
     Ok(())
-}
-
-/// The digest that identifies a text in messages that must not contain it.
-pub(crate) fn text_digest(text: &[u8]) -> String {
-    format!("sha256:{}", HEXLOWER.encode(digest(&SHA256, text).as_ref()))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -1,6 +1,13 @@
 //! Configuration files, such as those of the group `apiserver.config.k8s.io`: read and decoded strictly, with the
 //! defaults of their types. Guarantees that an unknown field is an error. Must never depend on a file's purpose.
 
+pub mod admission;
+pub mod authentication;
+pub mod authorization;
+pub mod egress;
+pub mod encryption;
+pub mod tracing;
+
 use pintle_codec::{Strictness, yaml};
 use pintle_groups::config::apply_defaults;
 use pintle_schema::ApiType;

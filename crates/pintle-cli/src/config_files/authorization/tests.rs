@@ -1,12 +1,10 @@
 use super::*;
-use pintle_auth::UserInfo;
-use pintle_auth::authorization::{Attributes, Decision};
 
 const HEAD: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\n";
 
 fn faults(authorizers: &str) -> String {
     let text = format!("{HEAD}authorizers: {authorizers}\n");
-    match config_file::decode(text.as_bytes(), &VERSIONS, "AuthorizationConfiguration") {
+    match config_files::decode(text.as_bytes(), &VERSIONS, "AuthorizationConfiguration") {
         Ok(configuration) => validate::configuration(&configuration).summary(),
         Err(error) => error,
     }
@@ -63,30 +61,4 @@ fn faults_of_authorizers() {
     for (authorizers, expected) in rows {
         assert_eq!(faults(&authorizers), expected, "{authorizers}");
     }
-}
-
-#[test]
-fn a_union_is_replaced() {
-    let built_in = |mode: Mode| ChainMember::BuiltIn(mode, mode.name().to_ascii_lowercase());
-    let all = BuiltIn {
-        nodes: NodeAuthorizer::new(Vec::new(), Arc::new(crate::node_objects::Objects::default())),
-        roles: Arc::new(Rbac::new(pintle_kubernetes_auth::rbac::RbacSnapshot::default())),
-        policies: Arc::default(),
-    };
-    let union = pintle_auth::AuthorizerUnion::new(all.chain(&[built_in(Mode::AlwaysAllow)]));
-    let clone = union.clone();
-    let user = UserInfo::default();
-    let decide = || {
-        let attributes = Attributes::resource(&user, "get", "", "pods");
-        clone.authorize(&attributes).now().is_ok_and(|decision| matches!(decision, Decision::Allow(_)))
-    };
-    assert!(decide());
-    union.replace(all.chain(&[built_in(Mode::AlwaysDeny)]));
-    assert!(!decide());
-    union.replace(all.chain(&[built_in(Mode::AlwaysDeny), built_in(Mode::AlwaysAllow)]));
-    assert!(decide());
-    // The counters of an authorizer that was removed and added again start at zero; those of one that stayed continue.
-    union.replace(all.chain(&[built_in(Mode::AlwaysAllow)]));
-    assert!(decide());
-    assert_eq!(clone.members()[0].allowed.get(), 2);
 }
