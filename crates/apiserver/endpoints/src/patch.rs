@@ -11,7 +11,8 @@ use crate::request::Request;
 use crate::response::ApiResponse;
 use crate::scheme::{Scheme, group_of};
 use crate::write::{answer, check_name, check_namespace, read_body};
-use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
+use pintle_apply::{PatchError, json_patch, merge_patch, strategic};
+use pintle_codec::compat::print as go;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, check_names_version};
 use pintle_registry::{Details, Result, Status, Target};
@@ -417,7 +418,7 @@ impl Patch {
     /// patch.
     fn invalid(&self, patched: &Value, why: &str) -> Status {
         let shown = match self.kind {
-            PatchType::Strategic => go_text::plain(&without_retained_keys(&self.value)),
+            PatchType::Strategic => go::plain(&without_retained_keys(&self.value)),
             _ => json::to_string(patched),
         };
         let mut errors = pintle_validation::ErrorList::default();

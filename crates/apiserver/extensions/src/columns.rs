@@ -3,6 +3,7 @@
 
 use crate::json_path::{Found, JsonPath};
 use pintle_resource::{CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, Now, Printer};
+use pintle_schema::compat;
 use pintle_schema::{Str, Time, Value};
 
 /// Shown for an absent time.
@@ -98,25 +99,14 @@ fn printed(found: Found<'_>) -> Value {
     match found {
         Found::Value(Value::Null) => "<no value>".into(),
         Found::Value(Value::String(text)) => text.clone().into(),
-        Found::Value(Value::Float(float)) => float_text(*float).into(),
+        Found::Value(Value::Float(float)) => compat::float::print_value(*float).into(),
         Found::Value(other) => pintle_codec::json::to_string(other).into(),
         Found::Text(text) => text.into(),
         Found::Byte(byte) => byte.to_string().into(),
         Found::Int(int) => int.to_string().into(),
-        Found::Float(float) => float_text(float).into(),
+        Found::Float(float) => compat::float::print_value(float).into(),
         Found::Bool(bool) => bool.to_string().into(),
     }
-}
-
-/// Go's `%v`: the shortest digits, with an exponent of at least two digits below 1e-4 and from 1e21 on.
-fn float_text(float: f64) -> String {
-    if float == 0.0 || (1e-4..1e21).contains(&float.abs()) {
-        return float.to_string();
-    }
-    let scientific = format!("{float:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-    format!("{digits}e{sign}{exponent:0>2}")
 }
 
 /// The integer part, the least integer if it has none: what Go's conversion gives on amd64.

@@ -11,6 +11,7 @@ use metrics::Failure;
 use pintle_codec::{Strictness, json, yaml};
 use pintle_meta::v1::Status;
 use pintle_resource::{ConversionError, Converted};
+use pintle_schema::compat;
 use pintle_schema::{ApiType, ApiValue, RawExtension, Value, base64, names};
 use pintle_validation::{ErrorList, metadata};
 use pintle_webhook::{
@@ -321,7 +322,7 @@ fn restore_metadata(object: &Value, converted: &mut Value) -> Result<(), String>
     let answered = match converted.get("metadata") {
         None => return Err("missing metadata in converted object".to_owned()),
         Some(answered @ Value::Map(_)) => answered.clone(),
-        Some(other) => return Err(format!("invalid metadata of type {} in converted object", go_type(other))),
+        Some(other) => return Err(format!("invalid metadata of type {} in converted object", compat::type_of(other))),
     };
     let mut metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
     for field in ["labels", "annotations"] {
@@ -330,11 +331,11 @@ fn restore_metadata(object: &Value, converted: &mut Value) -> Result<(), String>
             continue;
         };
         let Value::Map(map) = texts else {
-            let found = go_type(texts);
+            let found = compat::type_of(texts);
             return Err(format!("invalid metadata.{field} of type {found} in converted object"));
         };
         if let Some((key, other)) = map.iter().find(|(_, text)| text.as_str().is_none()) {
-            let found = go_type(other);
+            let found = compat::type_of(other);
             return Err(format!("metadata.{field}[{key}] must be a string, but is {found} in converted object"));
         }
         if metadata.get(field) != Some(texts) {
@@ -351,19 +352,6 @@ fn restore_metadata(object: &Value, converted: &mut Value) -> Result<(), String>
     }
     converted.make_map().set("metadata", metadata);
     Ok(())
-}
-
-/// Go's name of the type of a value that was decoded without a schema.
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::String(_) => "string",
-        Value::List(_) => "[]interface {}",
-        Value::Map(_) => "map[string]interface {}",
-        Value::Int(_) => "int64",
-        _ => "float64",
-    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,10 @@ use crate::prune;
 use crate::rules::{Budget, OldObject, RULE_TIMES, RuleReport, RuleTree, field_of};
 use crate::structural;
 use crate::values::{Purpose, ValueSchema};
-use pintle_apply::go_text;
+use pintle_codec::compat::print as go;
 use pintle_codec::{Strictness, limits};
 use pintle_resource::OpenApiVersion;
+use pintle_schema::compat;
 use pintle_schema::{Struct, Value};
 use pintle_validation::{ErrorKind, ErrorList, FieldPath, ObjectRule};
 use std::sync::{Arc, OnceLock};
@@ -375,16 +376,8 @@ fn nested<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String
 
 /// kube-apiserver's message for a value of another Go type than its path requires.
 fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
-    let found = match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Int(_) => "int64",
-        Value::Float(_) => "float64",
-        Value::String(_) => "string",
-        Value::List(_) => "[]interface {}",
-        Value::Map(_) | Value::Raw(_) => "map[string]interface {}",
-    };
-    format!("{path} accessor error: {} is of the type {found}, expected {wanted}", go_text::plain(value))
+    let found = compat::type_of(value);
+    format!("{path} accessor error: {} is of the type {found}, expected {wanted}", go::plain(value))
 }
 
 #[cfg(test)]

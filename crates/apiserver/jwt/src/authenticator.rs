@@ -22,7 +22,7 @@ use crate::fetch::Fetch;
 use crate::jose::{Algorithm, CompactToken};
 use crate::keys::RemoteKeys;
 use crate::mapping::Mapping;
-use crate::quoted_list;
+use pintle_schema::compat::quote::quoted_list;
 
 /// How long after a failed discovery the next one is tried.
 const RETRY_AFTER: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! The registered claims of a token, with the types that they must have, and other claims by their names. Guarantees
 //! kube-apiserver's texts for claims of the wrong type. Must never treat a claim of the wrong type as absent.
 
-use pintle_auth::authentication::json_type;
+use pintle_schema::compat::cannot_unmarshal as wrong_type;
 use pintle_schema::{Str, Value};
 
 /// The claims that every token is checked by.
@@ -133,10 +133,6 @@ fn whole_seconds(seconds: f64) -> i64 {
 
 /// The time of a number that does not fit: long ago.
 pub(crate) const NO_TIME: i64 = i64::MIN;
-
-fn wrong_type(found: &Value, into: &str, expected: &str) -> String {
-    format!("json: cannot unmarshal {} into {into} of type {expected}", json_type(found))
-}
 
 #[cfg(test)]
 mod tests {

@@ -17,9 +17,3 @@ pub use expression::{Expression, ExpressionError, Returns, Rule};
 pub use fetch::{Fetch, Fetched};
 pub use jose::Algorithm;
 pub use mapping::{ClaimOrExpression, Mapping, PrefixedClaim, UsernameFrom};
-
-/// A list as Go prints it quoted: `["a" "b"]`.
-fn quoted_list<T: AsRef<str>>(list: &[T]) -> String {
-    let items: Vec<String> = list.iter().map(|item| pintle_schema::names::quoted(item.as_ref()).to_string()).collect();
-    format!("[{}]", items.join(" "))
-}

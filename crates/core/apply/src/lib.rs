@@ -32,7 +32,6 @@
 pub mod error;
 pub mod field_set;
 pub mod fields_v1;
-pub mod go_text;
 pub mod json_patch;
 pub mod managed_fields;
 pub mod merge_patch;

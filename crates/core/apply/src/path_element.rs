@@ -2,7 +2,7 @@
 //! Guarantees the order of sets, of `FieldsV1` and of conflict messages. Must never depend on the representation of a
 //! value: an integer and a float of the same number are equal.
 
-use crate::go_text;
+use pintle_codec::compat::print as go;
 use pintle_codec::json::opened;
 use pintle_schema::{Str, Value};
 use std::cmp::Ordering;
@@ -158,7 +158,7 @@ impl fmt::Display for PathElement {
 fn write_value(f: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
     match value {
         Value::Null => f.write_str("null"),
-        Value::String(text) => f.write_str(&go_text::quoted(text)),
+        Value::String(text) => f.write_str(&go::quoted(text)),
         Value::List(items) => {
             f.write_str("[")?;
             for (at, item) in items.iter().enumerate() {
@@ -173,7 +173,7 @@ fn write_value(f: &mut fmt::Formatter<'_>, value: &Value) -> fmt::Result {
             write!(f, "{key}=")?;
             write_value(f, item)
         }),
-        scalar => f.write_str(&go_text::plain(scalar)),
+        scalar => f.write_str(&go::plain(scalar)),
     }
 }
 

@@ -11,9 +11,9 @@ mod properties;
 mod tests;
 
 use crate::PatchError;
-use crate::go_text::{as_string, plain, type_name};
 use crate::merge_patch::drop_nulls;
 use lookup::{Level, Work};
+use pintle_codec::compat::print::{as_string, plain, type_name};
 use pintle_codec::json::open;
 use pintle_schema::{Map, MapEditor, Str, Struct, Value};
 use std::collections::HashSet;

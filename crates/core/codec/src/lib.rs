@@ -4,8 +4,8 @@
 //! Must never panic, recurse without bound or cost more than linear time on any input.
 
 pub mod cbor;
+pub mod compat;
 pub mod error;
-mod gotypes;
 pub mod json;
 pub mod limits;
 pub mod protobuf;

@@ -1,11 +1,12 @@
 //! The position of a decoder and its errors: field paths, Go's type names, rejections.
 //! Guarantees that frames live on the decoder's stack and cost nothing until there is an error.
 
+use crate::compat::types;
 use crate::error::{DecodeError, StrictProblem};
 use crate::json::encode::write_float;
 use crate::json::keys::KeyIndex;
 use crate::json::scan::Start;
-use crate::{Strictness, gotypes, limits};
+use crate::{Strictness, limits};
 use pintle_schema::{Duration, Form, Map, MicroTime, Quantity, Str, Struct, Time, Type, Value, base64};
 use std::borrow::Cow;
 
@@ -208,7 +209,7 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
         {
             return ended(DecodeError::infinite(literal), refusals);
         }
-        refusals.note(|| unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame));
+        refusals.note(|| unmarshal_error(written.start().word(), &types::name(ty, frame.field()), frame));
         Value::Null
     };
     match (ty, &written) {

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::time::quote;
+use crate::compat::quote::quoted_bytes;
 
 const MICROSECOND: u64 = 1_000;
 const MILLISECOND: u64 = 1_000_000;
@@ -155,13 +155,13 @@ impl std::str::FromStr for Duration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
     /// The text is malformed, or its value is too large.
-    #[error("time: invalid duration {}", quote(.0))]
+    #[error("time: invalid duration {}", quoted_bytes(.0))]
     Invalid(String),
     /// A number has no unit.
-    #[error("time: missing unit in duration {}", quote(.0))]
+    #[error("time: missing unit in duration {}", quoted_bytes(.0))]
     MissingUnit(String),
     /// An unknown unit: the unit, the text.
-    #[error("time: unknown unit {} in duration {}", quote(.0), quote(.1))]
+    #[error("time: unknown unit {} in duration {}", quoted_bytes(.0), quoted_bytes(.1))]
     UnknownUnit(String, String),
 }
 

@@ -11,6 +11,7 @@ pub mod version;
 #[cfg(test)]
 mod tests;
 
+pub use crate::compat::quote::{is_printable, quoted};
 use std::borrow::Cow;
 
 /// The messages for a text; empty if it is valid.
@@ -389,41 +390,6 @@ pub fn has_time_zone_form(text: &str) -> bool {
     text.split('/').all(|part| {
         !matches!(part, "." | "..") && !part.starts_with('-') && part.len() <= 14 && is_framed(part, is_inner, is_inner)
     })
-}
-
-/// Quotes a text as in field errors.
-pub fn quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            ' '..='~' => quoted.push(character),
-            '\x07' => quoted.push_str("\\a"),
-            '\x08' => quoted.push_str("\\b"),
-            '\t' => quoted.push_str("\\t"),
-            '\n' => quoted.push_str("\\n"),
-            '\x0b' => quoted.push_str("\\v"),
-            '\x0c' => quoted.push_str("\\f"),
-            '\r' => quoted.push_str("\\r"),
-            '\0'..='\x7f' => quoted.push_str(&format!("\\x{:02x}", u32::from(character))),
-            _ if is_printable(character) => quoted.push(character),
-            '\u{80}'..='\u{ffff}' => quoted.push_str(&format!("\\u{:04x}", u32::from(character))),
-            _ => quoted.push_str(&format!("\\U{:08x}", u32::from(character))),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// Whether a character is printable; the only printable whitespace is the space.
-pub fn is_printable(character: char) -> bool {
-    match character {
-        ' '..='~' => true,
-        '\0'..='\x7f' => false,
-        // After a letter, the standard library escapes only unprintable characters, not combining marks.
-        _ => !format!("a{character}").escape_debug().any(|escaped| escaped == '\\'),
-    }
 }
 
 /// An error of a check that may refer to a part of the text.

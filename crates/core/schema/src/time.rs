@@ -2,7 +2,8 @@
 //! Guarantees kube-apiserver's parsing, including its leniency, and its error messages.
 //! Must never read a clock.
 
-use std::fmt::{self, Write};
+use crate::compat::quote::quoted_bytes;
+use std::fmt;
 
 /// Seconds since 1970 of the beginning of year 1, which the API treats as no time.
 const ZERO_SECONDS: i64 = -62_135_596_800;
@@ -243,12 +244,16 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn unreadable(&self, at: &str, element: &str) -> TimeError {
-        let (text, layout) = (quote(self.text), quote(self.layout));
-        TimeError(format!("parsing time {text} as {layout}: cannot parse {} as {}", quote(at), quote(element)))
+        let (text, layout) = (quoted_bytes(self.text), quoted_bytes(self.layout));
+        TimeError(format!(
+            "parsing time {text} as {layout}: cannot parse {} as {}",
+            quoted_bytes(at),
+            quoted_bytes(element)
+        ))
     }
 
     fn wrong(&self, why: &str) -> TimeError {
-        TimeError(format!("parsing time {}: {why}", quote(self.text)))
+        TimeError(format!("parsing time {}: {why}", quoted_bytes(self.text)))
     }
 
     fn literal(&mut self, literal: &str) -> Result<(), TimeError> {
@@ -347,7 +352,7 @@ fn parse(text: &str, layout: &'static str, micros: bool) -> Result<(i64, u32), T
     let nanos = if micros { reader.micros()? } else { reader.optional_fraction() };
     let offset = reader.offset()?;
     if !reader.rest.is_empty() {
-        return Err(reader.wrong(&format!("extra text: {}", quote(reader.rest))));
+        return Err(reader.wrong(&format!("extra text: {}", quoted_bytes(reader.rest))));
     }
     let year = i64::from(year);
     if day < 1 || day > days_in_month(year, month) {
@@ -355,26 +360,6 @@ fn parse(text: &str, layout: &'static str, micros: bool) -> Result<(i64, u32), T
     }
     let civil = Civil { year, month, day, hour, minute, second, nanos };
     Ok((civil.seconds() - offset, nanos))
-}
-
-/// Quotes as in errors about times and durations: characters other than printable ASCII are printed as bytes.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => {
-                quoted.push('\\');
-                quoted.push(char::from(byte));
-            }
-            b' '..0x80 => quoted.push(char::from(byte)),
-            _ => {
-                let _ = write!(quoted, "\\x{byte:02x}");
-            }
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 #[cfg(test)]

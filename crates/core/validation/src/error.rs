@@ -118,7 +118,7 @@ impl FieldError {
 fn show(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => out.push_str(&quoted(text)),
-        Value::Float(number) => out.push_str(&pintle_schema::float::print(*number)),
+        Value::Float(number) => out.push_str(&pintle_schema::compat::float::print(*number)),
         other => {
             let mut bytes = Vec::new();
             json::encode(other, &mut bytes);

@@ -3,9 +3,10 @@
 //! have no manager.
 
 use pintle_apply::typed::{Duplicates, TypedErrors, atomic_paths, merge, validate};
-use pintle_apply::{PatchError, go_text, json_patch};
+use pintle_apply::{PatchError, json_patch};
 use pintle_cel::value::{List, Map as CelMap};
 use pintle_cel::{EvalError, Value as CelValue};
+use pintle_codec::compat::print as go;
 use pintle_codec::{Strictness, json};
 use pintle_registry::Status;
 use pintle_schema::{Map, Str, Struct, Value, names};
@@ -142,7 +143,7 @@ fn convert(
         CelValue::Timestamp(_) => {
             let text = value.to_json()?;
             let text = text.as_str().unwrap_or_default();
-            note(go_text::moment(text), go_text::moment_syntax(text), "time.Time")
+            note(go::moment(text), go::moment_syntax(text), "time.Time")
         }
         CelValue::Bytes(bytes) => {
             let plain: Vec<String> = bytes.iter().map(u8::to_string).collect();

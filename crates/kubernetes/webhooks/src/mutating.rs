@@ -162,12 +162,12 @@ fn patch(
         other => {
             return Err(undecodable(format!(
                 "json: cannot unmarshal {} into Go value of type jsonpatch.Patch",
-                go_kind(other)
+                other.json_kind()
             )));
         }
     };
     if let Some(other) = operations.iter().find(|operation| !matches!(operation, Value::Map(_) | Value::Null)) {
-        let kind = go_kind(other);
+        let kind = other.json_kind();
         return Err(undecodable(format!("json: cannot unmarshal {kind} into Go value of type jsonpatch.Operation")));
     }
     if operations.is_empty() {
@@ -187,15 +187,4 @@ fn patch(
     let patched = json_patch::apply(object.clone(), &patch).map_err(|error| refused(error.detail().to_owned()))?;
     let changed = versioned.replace(request, patched).map_err(Failure::Refused)?;
     Ok(Patched::Applied { changed })
-}
-
-/// The name of a value's type in Go's decoder.
-pub(crate) fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Map(_) => "object",
-        Value::List(_) => "array",
-        Value::String(_) => "string",
-        Value::Bool(_) => "bool",
-        _ => "number",
-    }
 }

@@ -1,7 +1,8 @@
 //! The managers of fields in objects that webhooks changed. Guarantees that a webhook cannot leave them unreadable: then they
 //! are those from before, and the client is warned.
 
-use pintle_apply::{FieldSet, go_text};
+use pintle_apply::FieldSet;
+use pintle_codec::compat::print as go;
 use pintle_codec::json;
 use pintle_schema::{Value, names};
 
@@ -49,7 +50,7 @@ fn fault(entries: &[Value]) -> Option<String> {
         let (manager, version, subresource) = (text("manager"), text("apiVersion"), text("subresource"));
         let time = match text("time") {
             "" => "nil".to_owned(),
-            time => go_text::moment(time),
+            time => go::moment(time),
         };
         Some(format!(
             "error decoding versioned set from {{{manager} {operation} {version} {time} FieldsV1 {fields} {subresource}}}: \

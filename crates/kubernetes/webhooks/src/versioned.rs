@@ -1,7 +1,6 @@
 //! `Versioned`: the objects of a request in a webhook's version. Guarantees that objects are converted only for versions other
 //! than the stored one. Must never change the object except by a webhook's patch.
 
-use crate::mutating::go_kind;
 use crate::owners;
 use pintle_codec::{Strictness, json};
 use pintle_registry::admission::kind_of;
@@ -117,7 +116,7 @@ impl<'a> Form<'a> {
         let is_custom = self.is_resource && self.resource.custom.is_some();
         for field in ["apiVersion", "kind"].into_iter().filter(|_| !is_custom) {
             if let Some(value) = patched.get(field).filter(|value| !matches!(value, Value::String(_) | Value::Null)) {
-                let found = go_kind(value);
+                let found = value.json_kind();
                 return Err(Status::internal(format!(
                     "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go struct field \
                      .{field} of type string"

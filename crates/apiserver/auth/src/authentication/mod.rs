@@ -26,7 +26,7 @@ pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unes
 pub use request::{AuthenticationRequest, bearer_token, has_space_before_token};
 pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
-pub use token_header::{TokenHeader, is_public_key, json_type, wrong_type};
+pub use token_header::{TokenHeader, is_public_key, wrong_type};
 pub use union::{AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, common_audiences};
 pub use x509::{CertCache, ClientCa, ClientCaError};
 

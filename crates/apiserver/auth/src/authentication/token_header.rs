@@ -1,6 +1,7 @@
 //! The header of a JSON web token: how it is signed, and by which key. Guarantees that every field with a meaning has the right
 //! type, and that a key in a header is a public one. Must never give such a key to anyone: only keys of issuers verify.
 
+use pintle_schema::compat;
 use std::borrow::Cow;
 
 use data_encoding::{BASE64, BASE64URL_NOPAD};
@@ -178,19 +179,7 @@ fn as_text(value: &Value) -> Result<&str, String> {
 
 /// The error for a value of another type than a token's field has.
 pub fn wrong_type(found: &Value, expected: &str) -> String {
-    format!("json: cannot unmarshal {} into Go value of type {expected}", json_type(found))
-}
-
-/// The name of a value's type in errors of Go's JSON decoder.
-pub fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Int(_) | Value::Float(_) => "number",
-        Value::String(_) | Value::Raw(_) => "string",
-        Value::List(_) => "array",
-        Value::Map(_) => "object",
-    }
+    compat::cannot_unmarshal(found, "Go value", expected)
 }
 
 #[cfg(test)]

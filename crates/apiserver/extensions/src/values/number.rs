@@ -3,7 +3,8 @@
 
 use super::outcome::{Issue, Outcome};
 use super::{Place, ValueSchema};
-use pintle_schema::{Value, float};
+use pintle_schema::Value;
+use pintle_schema::compat::float;
 
 /// Integers beyond this have no exact neighbours among floats.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;

@@ -121,7 +121,10 @@ impl Issue {
 
     pub fn factor_must_be_positive(place: &Place<'_>, factor: f64) -> Issue {
         Issue::new(place, Cause::Invalid(Value::Float(factor)), |name| {
-            format!("factor MultipleOf declared for {name} must be positive: {}", pintle_schema::float::print(factor))
+            format!(
+                "factor MultipleOf declared for {name} must be positive: {}",
+                pintle_schema::compat::float::print(factor)
+            )
         })
     }
 

@@ -3,7 +3,7 @@
 use super::entry::{Manager, Operation};
 use crate::PathElement;
 use crate::field_set::FieldSet;
-use crate::go_text::quoted;
+use pintle_codec::compat::print::quoted;
 use std::fmt;
 
 /// A field that another manager owns.

@@ -8,7 +8,7 @@ use super::{
     PATCH, SET_ORDER, drop_directives, merge_map, named_list, no_merge_key, not_a_map, unknown_directive, wrong_type,
 };
 use crate::PatchError;
-use crate::go_text::plain_list;
+use pintle_codec::compat::print::plain_list;
 use pintle_schema::{Map, MapEditor, Str, Value};
 use std::collections::{HashMap, HashSet};
 

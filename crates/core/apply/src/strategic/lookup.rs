@@ -3,7 +3,7 @@
 
 use super::MAX_STEPS;
 use crate::PatchError;
-use crate::go_text::quoted;
+use pintle_codec::compat::print::quoted;
 use pintle_schema::{Field, Form, Presence, Struct, Type};
 use std::cell::Cell;
 

@@ -2,8 +2,8 @@
 //! Guarantees kube-apiserver's messages, because clients see them.
 
 use super::node::{Chosen, KeyNames, ListMode, ListNode, Node, key_default};
-use crate::go_text::quoted;
 use crate::path_element::{PathElement, compare_values};
+use pintle_codec::compat::print::quoted;
 use pintle_schema::Value;
 use std::borrow::Cow;
 

@@ -8,8 +8,8 @@ use super::fields::is_empty;
 use super::lookup::Lookup;
 use super::node::{Chosen, ListMode, ListNode, MapNode, Near, Node, Scalar};
 use crate::field_set::{Entry, FieldSet};
-use crate::go_text;
 use crate::path_element::{Path, PathElement};
+use pintle_codec::compat::print as go;
 use pintle_schema::{Map, Str, Value};
 
 /// Whether associative lists may contain duplicate items.
@@ -234,9 +234,9 @@ pub(super) fn scalar_problem(scalar: Scalar, value: &Value) -> Option<String> {
         (Scalar::Untyped, Value::Bool(_) | Value::String(_) | Value::Raw(_)) => None,
         (Scalar::Untyped, _) if is_number => None,
         (Scalar::Boolean, other) => Some(format!("expected boolean, got {}", shown(other))),
-        (Scalar::Numeric, other) => Some(format!("expected numeric (int or float), got {}", go_text::type_name(other))),
+        (Scalar::Numeric, other) => Some(format!("expected numeric (int or float), got {}", go::type_name(other))),
         (Scalar::String, other) => {
-            Some(format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_text::syntax(other)))
+            Some(format!("expected string, got &value.valueUnstructured{{Value:{}}}", go::syntax(other)))
         }
         (Scalar::Untyped, other) => Some(format!("expected any scalar, got {}", shown(other))),
     }
@@ -244,5 +244,5 @@ pub(super) fn scalar_problem(scalar: Scalar, value: &Value) -> Option<String> {
 
 /// How kube-apiserver prints a value behind a pointer.
 fn shown(value: &Value) -> String {
-    format!("&{{{}}}", go_text::plain(value))
+    format!("&{{{}}}", go::plain(value))
 }

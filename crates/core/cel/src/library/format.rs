@@ -264,7 +264,7 @@ pub(super) fn print_text(value: &Value<'_>) -> Result<String, String> {
         Value::Bool(flag) => flag.to_string(),
         Value::Int(number) => number.to_string(),
         Value::Uint(number) => number.to_string(),
-        Value::Double(number) => pintle_schema::float::print(*number),
+        Value::Double(number) => pintle_schema::compat::float::print(*number),
         Value::String(text) => text.as_str().to_owned(),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
@@ -331,7 +331,7 @@ fn print_within(value: &Value<'_>) -> Result<String, String> {
         Value::String(text) => quoted(text),
         Value::Bytes(_) => format!("b{}", quoted(&print_text(value)?)),
         Value::Double(number) if number.is_finite() => format!("{number:.DEFAULT_PRECISION$}"),
-        Value::Double(number) => quoted(&pintle_schema::float::print(*number)),
+        Value::Double(number) => quoted(&pintle_schema::compat::float::print(*number)),
         Value::Duration(_) => format!("duration({})", quoted(&print_text(value)?)),
         Value::Timestamp(_) => format!("timestamp({})", quoted(&print_text(value)?)),
         Value::Null

@@ -216,7 +216,7 @@ fn to_string<'a>(args: &[Value<'a>]) -> Outcome<'a> {
         [Value::Bool(b)] => b.to_string(),
         [Value::Int(i)] => i.to_string(),
         [Value::Uint(u)] => u.to_string(),
-        [Value::Double(d)] => pintle_schema::float::print(*d),
+        [Value::Double(d)] => pintle_schema::compat::float::print(*d),
         [Value::Duration(duration)] => time::print_duration(duration.nanos),
         [Value::Timestamp(moment)] => print_timestamp(moment),
         [Value::Bytes(bytes)] => match std::str::from_utf8(bytes) {

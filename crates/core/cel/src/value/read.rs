@@ -7,20 +7,8 @@ use super::{List, Map, Text, Value, raw};
 use crate::error::EvalError;
 use crate::schema::{Decl, Shape};
 use pintle_schema::Value as Data;
+use pintle_schema::compat::type_of;
 use std::sync::Arc;
-
-/// The Go type that kube-apiserver's messages name.
-fn go_type(data: &Data) -> &'static str {
-    match data {
-        Data::Null => "<nil>",
-        Data::Bool(_) => "bool",
-        Data::Int(_) => "int64",
-        Data::Float(_) => "float64",
-        Data::String(_) | Data::Raw(_) => "string",
-        Data::List(_) => "[]interface {}",
-        Data::Map(_) => "map[string]interface {}",
-    }
-}
 
 fn invalid<'a>(text: &str) -> Result<Value<'a>, EvalError> {
     Err(EvalError::new(text))
@@ -60,20 +48,20 @@ pub(super) fn read<'a>(data: &'a Data, decl: Option<&'a Decl>) -> Result<Value<'
             }
         },
         (Shape::String | Shape::Duration | Shape::Date | Shape::DateTime | Shape::Bytes, other) => {
-            return Err(EvalError::new(format!("invalid data, expected string, got {}", go_type(other))));
+            return Err(EvalError::new(format!("invalid data, expected string, got {}", type_of(other))));
         }
         (Shape::Double, Data::Int(i)) => Value::Double(*i as f64),
         (Shape::Double, Data::Float(d)) => Value::Double(*d),
         (Shape::Double, other) => {
-            return Err(EvalError::new(format!("invalid data, expected float, got {}", go_type(other))));
+            return Err(EvalError::new(format!("invalid data, expected float, got {}", type_of(other))));
         }
         (Shape::Int, Data::Int(i)) => Value::Int(*i),
         (Shape::Int, other) => {
-            return Err(EvalError::new(format!("invalid data, expected int, got {}", go_type(other))));
+            return Err(EvalError::new(format!("invalid data, expected int, got {}", type_of(other))));
         }
         (Shape::Bool, Data::Bool(b)) => Value::Bool(*b),
         (Shape::Bool, other) => {
-            return Err(EvalError::new(format!("invalid data, expected bool, got {}", go_type(other))));
+            return Err(EvalError::new(format!("invalid data, expected bool, got {}", type_of(other))));
         }
         (Shape::Preserved, data) => Value::Preserved(data),
         (Shape::Dyn, data) => read_undeclared(data),

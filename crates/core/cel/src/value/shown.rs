@@ -10,7 +10,7 @@ impl Value<'_> {
             Value::Bool(b) => b.to_string(),
             Value::Int(i) => i.to_string(),
             Value::Uint(u) => u.to_string(),
-            Value::Double(d) => pintle_schema::float::print(*d),
+            Value::Double(d) => pintle_schema::compat::float::print(*d),
             Value::String(text) => text.to_string(),
             Value::Bytes(bytes) => {
                 let bytes: Vec<String> = bytes.iter().map(u8::to_string).collect();

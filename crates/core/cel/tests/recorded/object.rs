@@ -37,7 +37,7 @@ fn shown(value: &Data) -> String {
     match value {
         Data::Bool(b) => format!("{b}: "),
         Data::Int(i) => format!("{i}: "),
-        Data::Float(d) => format!("{}: ", pintle_schema::float::print(*d)),
+        Data::Float(d) => format!("{}: ", pintle_schema::compat::float::print(*d)),
         Data::String(text) => format!("{}: ", pintle_schema::names::quoted(text)),
         _ => String::new(),
     }

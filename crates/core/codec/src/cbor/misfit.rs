@@ -2,8 +2,8 @@
 //! They name the field of the whole object that contains the item, and the type that was expected there.
 
 use super::item::{self, ARRAY, name};
+use crate::compat::types;
 use crate::error::{DecodeError, StrictProblem};
-use crate::gotypes;
 use crate::shape::Frame;
 use pintle_schema::{Struct, Type, Value};
 
@@ -18,13 +18,13 @@ pub(crate) fn of_value(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<De
             i32::try_from(*int).is_err().then(|| error(value, "int32", &why, frame))
         }
         (Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 | Type::List(_) | Type::Map(_), _) => {
-            Some(error(value, &gotypes::name(ty, frame.field()), "", frame))
+            Some(error(value, &types::name(ty, frame.field()), "", frame))
         }
         // Values for other types are decoded through JSON.
         (_, Value::String(_)) | (Type::Duration | Type::Struct(_), _) => None,
         (Type::Time | Type::MicroTime | Type::Quantity, _) => Some(error(value, "string", "", frame)),
         (Type::IntOrString, _) => Some(error(value, "int32", "", frame)),
-        (ty, _) => Some(error(value, &gotypes::name(ty, frame.field()), "", frame)),
+        (ty, _) => Some(error(value, &types::name(ty, frame.field()), "", frame)),
     }
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn of_struct(schema: &Struct, value: &Value, frame: &Frame<'_>) -> De
         array if array == name(ARRAY) => " (cannot decode CBOR array to struct without toarray option)",
         _ => "",
     };
-    error(value, &gotypes::of_struct(schema), why, frame)
+    error(value, &types::of_struct(schema), why, frame)
 }
 
 /// An unknown field, named by its position in its map.
@@ -44,7 +44,7 @@ pub(crate) fn unknown(at: usize) -> StrictProblem {
 
 fn error(value: &Value, go_type: &str, why: &str, frame: &Frame<'_>) -> DecodeError {
     let place = match frame.outermost() {
-        Some((owner, field)) => format!("struct field {}.{field}", gotypes::of_struct(owner)),
+        Some((owner, field)) => format!("struct field {}.{field}", types::of_struct(owner)),
         None => "value".to_owned(),
     };
     DecodeError::WrongType(format!(

@@ -4,8 +4,8 @@ use super::decode::FieldCursor;
 use super::encode::write_float;
 use super::raw;
 use crate::cbor::misfit as cbor;
+use crate::compat::types;
 use crate::error::{DecodeError, StrictProblem};
-use crate::gotypes;
 use crate::limits;
 use crate::shape::{self, DecodeErrors, Frame, Problems, Written};
 use crate::{Decoded, Strictness};
@@ -208,7 +208,7 @@ impl Walk {
                 Value::Null
             }
             (Form::Plain, other) => {
-                self.refusals.note(|| shape::unmarshal_error(other.json_kind(), &gotypes::of_struct(schema), frame));
+                self.refusals.note(|| shape::unmarshal_error(other.json_kind(), &types::of_struct(schema), frame));
                 Value::Null
             }
             (Form::Wrapper, value) => match schema.fields.first() {
@@ -338,7 +338,7 @@ fn misfit(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<String> {
     match (ty, value) {
         (Type::String | Type::Enum(_), Value::String(_)) | (Type::Bool, Value::Bool(_)) => None,
         // Go converts integers to strings; JSON does not.
-        (Type::String | Type::Enum(_), Value::Int(_)) => unconverted(&gotypes::name(ty, frame.field())),
+        (Type::String | Type::Enum(_), Value::Int(_)) => unconverted(&types::name(ty, frame.field())),
         (Type::String | Type::Enum(_), _) => unrecognized("string"),
         (Type::Bool, _) => unrecognized("bool"),
         (Type::Int32 | Type::Int64 | Type::Float64, Value::Int(_)) | (Type::Float64, Value::Float(_)) => None,

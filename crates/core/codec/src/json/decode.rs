@@ -5,8 +5,8 @@ use super::any::{self, Duplicates, IgnoreDuplicateKeys};
 use super::keys::KeyIndex;
 use super::raw;
 use super::scan::{Scanner, Start, Text};
+use crate::compat::types;
 use crate::error::{DecodeError, StrictProblem};
-use crate::gotypes;
 use crate::limits;
 use crate::shape::{self, DecodeErrors, Frame, Problems, Written};
 use pintle_schema::{Field, Form, Map, Str, Struct, Type, Value};
@@ -251,7 +251,7 @@ impl<'a> Decoder<'a> {
         } else {
             self.scanner.skip()?;
         }
-        self.refusals.note(|| shape::unmarshal_error(start.word(), &gotypes::of_struct(schema), frame));
+        self.refusals.note(|| shape::unmarshal_error(start.word(), &types::of_struct(schema), frame));
         Ok(Value::Null)
     }
 

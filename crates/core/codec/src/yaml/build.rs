@@ -362,7 +362,7 @@ fn key_text(key: Scalar, value: &Tree) -> Build<Str> {
         Scalar::String(text) => text,
         Scalar::Int(int) => Str::from(int.to_string()),
         Scalar::Bool(value) => Str::new_static(if value { "true" } else { "false" }),
-        Scalar::Float(float) => Str::from(super::emit::single_float_text(float as f32)),
+        Scalar::Float(float) => Str::from(super::emit::float_text(float as f32)),
         Scalar::Unsigned(int) => {
             let text = format!("unsupported map key of type: uint64, key: {int:#x}, value: {}", value.go());
             return Err(DecodeError::Syntax(text));

@@ -3,8 +3,10 @@
 
 use super::block;
 use super::ordered::{self, Node};
+use pintle_schema::compat;
 use pintle_schema::{Map, Value};
 use std::cmp::Ordering;
+use std::fmt::{Display, LowerExp};
 
 pub(super) fn document(value: &Value) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
@@ -47,29 +49,14 @@ pub(super) fn number_text(float: f64) -> String {
     float_text(float)
 }
 
-/// Go's `%g` with the shortest digits: with an exponent, of at least two digits, below 1e-4 and from 1e6 on.
-pub(super) fn float_text(float: f64) -> String {
-    go_float(float, &format!("{float:e}"), float.to_string())
-}
-
-/// The same with the digits of single precision.
-pub(super) fn single_float_text(float: f32) -> String {
-    go_float(f64::from(float), &format!("{float:e}"), float.to_string())
-}
-
-fn go_float(float: f64, scientific: &str, plain: String) -> String {
-    if float.is_nan() {
-        return ".nan".to_owned();
+/// The shortest digits: with an exponent below 1e-4 and from 1e6 on.
+pub(super) fn float_text<T: Into<f64> + Copy + Display + LowerExp>(float: T) -> String {
+    match float.into() {
+        wide if wide.is_nan() => ".nan".to_owned(),
+        f64::INFINITY => ".inf".to_owned(),
+        f64::NEG_INFINITY => "-.inf".to_owned(),
+        _ => compat::float::finite(float, -4..6),
     }
-    if float.is_infinite() {
-        return if float > 0.0 { ".inf".to_owned() } else { "-.inf".to_owned() };
-    }
-    let Some((digits, exponent)) = scientific.split_once('e') else { return plain };
-    let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..6).contains(&exponent) || float == 0.0 {
-        return plain;
-    }
-    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
 }
 
 /// Non-letters before letters, digits by their value. As in kube-apiserver this is no order of all texts: `a12`, `a1b`, `a2`

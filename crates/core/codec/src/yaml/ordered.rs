@@ -6,7 +6,7 @@ use super::emit::{natural, number_text};
 use crate::error::DecodeError;
 use crate::json::{self, Scanner, Start};
 use crate::limits;
-use pintle_schema::{Map, Value, go_sort};
+use pintle_schema::{Map, Value, compat};
 use std::borrow::Cow;
 
 /// A node of the document.
@@ -102,7 +102,7 @@ fn sorted(entries: Vec<Entry<'_>>) -> Vec<Entry<'_>> {
         return entries;
     }
     let mut order: Vec<usize> = (0..entries.len()).collect();
-    go_sort::sort(&mut order, |a, b| match (entries.get(a), entries.get(b)) {
+    compat::sort::sort(&mut order, |a, b| match (entries.get(a), entries.get(b)) {
         (Some((a, _)), Some((b, _))) => natural(a, b).is_lt(),
         _ => false,
     });

@@ -7,6 +7,7 @@ mod key_set;
 mod keys;
 mod legacy;
 
+use pintle_schema::compat::quote::quoted_list;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -293,7 +294,7 @@ impl ServiceAccountTokens {
         };
         let common = common_audiences(of_token, audiences);
         if common.is_empty() && !own.is_empty() {
-            let (have, want) = (quoted(of_token), quoted(audiences));
+            let (have, want) = (quoted_list(of_token), quoted_list(audiences));
             return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
         }
         let mut identity = Identity { audiences: common, ..Identity::of(verified.user.clone()) };
@@ -513,12 +514,6 @@ fn no_account(namespace: &str, name: &str) -> String {
         "" => "the server could not find the requested resource".to_owned(),
         _ => format!("serviceaccounts {} not found", names::quoted(name)),
     }
-}
-
-/// Audiences as Go prints them.
-fn quoted(audiences: &[Str]) -> String {
-    let texts: Vec<String> = audiences.iter().map(|audience| format!("{:?}", audience.as_str())).collect();
-    format!("[{}]", texts.join(" "))
 }
 
 /// The user behind a token.

@@ -4,7 +4,7 @@
 
 use super::args::{Result, failed};
 use crate::value::{List, Value, compare};
-use pintle_schema::go_sort;
+use pintle_schema::compat;
 use std::cmp::Ordering;
 
 /// Whether a value has an order to others of its type.
@@ -45,7 +45,7 @@ pub(super) fn by_keys<'a>(list: &List<'a>, keys: &List<'a>) -> Result<'a> {
         (Some(a), Some(b)) => compare(a, b) == Ok(Ordering::Less),
         _ => false,
     };
-    go_sort::sort(&mut order, less);
+    compat::sort::sort(&mut order, less);
     Ok(Value::list(order.into_iter().filter_map(|at| elements.get(at).cloned()).collect()))
 }
 

@@ -1,10 +1,11 @@
 //! JSON values as Go's `fmt` prints them, for kube-apiserver's error messages.
 //! Guarantees sorted map keys. Must never be parsed again.
 
-use pintle_codec::json::opened;
+use crate::json::opened;
 use pintle_schema::Value;
+use pintle_schema::compat::float;
 /// What `%q` prints.
-pub use pintle_schema::names::quoted;
+pub use pintle_schema::compat::quote::quoted;
 use std::fmt::Write;
 
 /// What `%v` prints.
@@ -70,7 +71,7 @@ fn write_value(out: &mut String, value: &Value, as_string: bool) {
             match scalar {
                 Value::Bool(b) => push(out, format_args!("{b}")),
                 Value::Int(i) => push(out, format_args!("{i}")),
-                Value::Float(f) => write_float(out, *f),
+                Value::Float(f) => out.push_str(&float::print(*f)),
                 _ => {}
             }
             if as_string {
@@ -146,22 +147,6 @@ fn write_list(out: &mut String, items: &[Value], as_string: bool) {
         write_value(out, item, as_string);
     }
     out.push(']');
-}
-
-/// The shortest digits that round-trip, with an exponent if it is below -4 or at least 6.
-fn write_float(out: &mut String, number: f64) {
-    let scientific = format!("{number:e}");
-    let Some((digits, exponent)) = scientific.split_once('e') else {
-        out.push_str(&scientific);
-        return;
-    };
-    match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..6).contains(&exponent) => {
-            let sign = if exponent < 0 { '-' } else { '+' };
-            push(out, format_args!("{digits}e{sign}{:02}", exponent.unsigned_abs()));
-        }
-        _ => push(out, format_args!("{number}")),
-    }
 }
 
 fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
