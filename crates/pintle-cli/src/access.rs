@@ -39,8 +39,10 @@ const WEBHOOK: &str = "webhook";
 ///
 /// # Errors
 /// A file cannot be read, or is invalid.
-pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    builder.generic.anonymous.replace(AnonymousAccess::everywhere(config.anonymous_auth.unwrap_or(true)));
+pub fn authentication(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+    let clients = &builder.webhooks().clone();
+    let anonymous = builder.generic().anonymous().clone();
+    anonymous.replace(AnonymousAccess::everywhere(config.anonymous_auth.unwrap_or(true)));
     let own_issuers = own_issuers(config);
     let mut authenticators: Vec<Arc<dyn Authenticator>> = Vec::new();
     if let Some(path) = config.authentication.config_file.as_deref() {
@@ -49,9 +51,9 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
         if configuration.anonymous.is_some() && config.anonymous_auth.is_some() {
             return Err(ANONYMOUS_TWICE.into());
         }
-        builder.generic.anonymous.replace(anonymous_access(config, &configuration));
+        anonymous.replace(anonymous_access(config, &configuration));
         let issuers = Issuers::start(&configuration.jwt, &Algorithm::ALL, &own_issuers, clients).map_err(in_file)?;
-        let (flags, anonymous) = (config.clone(), builder.generic.anonymous.clone());
+        let flags = config.clone();
         issuers.follow(path.to_owned(), own_issuers, clients.clone(), move |configuration| {
             if configuration.anonymous.is_some() && flags.anonymous_auth.is_some() {
                 return Err(ANONYMOUS_TWICE.to_owned());
@@ -75,8 +77,8 @@ pub fn authentication(config: &Config, clients: &Arc<Clients>, builder: &mut Bui
         let all = Arc::new(AuthenticatorUnion::new(authenticators));
         let times = TokenCacheTimes { success: TOKENS_KEPT, failure: Duration::ZERO };
         let cache = TokenCache::new(all, times);
-        builder.authentication.token_cache = Some(cache.clone());
-        builder.authentication.remote.push(Arc::new(cache));
+        builder.count_token_cache(cache.clone());
+        builder.add_remote_authenticator(Arc::new(cache));
     }
     Ok(())
 }
@@ -167,28 +169,25 @@ fn required_claims(config: &Config) -> Vec<types::ClaimValidationRule> {
 ///
 /// # Errors
 /// A file cannot be read, or is invalid.
-pub fn authorization(config: &Config, clients: &Arc<Clients>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+pub fn authorization(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+    let clients = &builder.webhooks().clone();
     if let Some(path) = config.authorization_policy_file.as_deref() {
-        builder.authorization.policies = policies(path)?;
+        builder.set_policies(policies(path)?);
     }
     if let Some(path) = config.authorization.config_file.as_deref() {
         let file = AuthorizationFile::load(path, clients.clone());
         let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
-        builder.authorization.modes = file.modes();
-        builder.authorization.chain.clone_from(&file.members);
-        builder.authorization.reload = Some(Box::new(move |union, built_in| file.follow(union, built_in)));
+        builder.authorize_by_chain(file.members.clone());
+        builder.reload_authorizers(Box::new(move |union, built_in| file.follow(union, built_in)));
         return Ok(());
     }
-    builder.authorization.modes.clear();
-    for mode in &config.authorization_modes {
-        builder.authorization.chain.push(match mode {
-            AuthorizationMode::BuiltIn(mode) => {
-                builder.authorization.modes.push(*mode);
-                ChainMember::BuiltIn(*mode, mode.name().to_ascii_lowercase())
-            }
-            AuthorizationMode::Webhook => ChainMember::Webhook(WEBHOOK.to_owned(), Arc::new(webhook(config, clients)?)),
-        });
-    }
+    let member = |mode: &AuthorizationMode| match mode {
+        AuthorizationMode::BuiltIn(mode) => Ok(ChainMember::built_in(*mode)),
+        AuthorizationMode::Webhook => {
+            webhook(config, clients).map(|webhook| ChainMember::Webhook(WEBHOOK.to_owned(), Arc::new(webhook)))
+        }
+    };
+    builder.authorize_by_chain(config.authorization_modes.iter().map(member).collect::<Result<_, _>>()?);
     Ok(())
 }
 

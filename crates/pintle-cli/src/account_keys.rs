@@ -2,6 +2,7 @@
 //! that files with an invalid key change nothing. Must never log a key.
 
 use crate::flags::Config;
+use pintle::Builder;
 use pintle::certs;
 use pintle::external_signer::Signer;
 use pintle::follow::{follow, read};
@@ -23,11 +24,23 @@ pub async fn signer(config: &Config) -> Result<Option<Arc<Signer>>, String> {
     }
 }
 
+/// Has the server issue and verify tokens with the keys that the flags name, or by the signer.
+///
+/// # Errors
+/// A file cannot be read, or has no usable key.
+pub fn install(config: &Config, signer: Option<Arc<Signer>>, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+    if let Some(signer) = signer.clone() {
+        builder.generic().metrics().add_source(move |out| signer.render(out));
+    }
+    builder.set_service_account_tokens(tokens(config, signer)?);
+    Ok(())
+}
+
 /// The keys and names of tokens. Without a signing key the server generates one.
 ///
 /// # Errors
 /// A file cannot be read, or has no usable key.
-pub fn tokens(config: &Config, signer: Option<Arc<Signer>>) -> Result<TokenConfig, Box<dyn Error>> {
+fn tokens(config: &Config, signer: Option<Arc<Signer>>) -> Result<TokenConfig, Box<dyn Error>> {
     let flags = &config.service_accounts;
     let mut max_expiration_seconds = i64::try_from(flags.max_expiration.as_secs())?;
     let mut tokens = match signer {

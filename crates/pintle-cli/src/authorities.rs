@@ -88,12 +88,13 @@ impl Authorities {
     pub fn install(&self, builder: &mut Builder) {
         if let Some(source) = &self.proxy {
             let FrontProxyFlags { allowed_names, headers, .. } = self.proxy_flags.clone();
-            builder.generic.authenticators.push(Arc::new(FrontProxy { ca: source.ca.clone(), allowed_names, headers }));
+            let proxy = FrontProxy { ca: source.ca.clone(), allowed_names, headers };
+            builder.generic().add_authenticator(Arc::new(proxy));
         }
-        builder.generic.authenticators.push(self.clients.ca.clone());
+        builder.generic().add_authenticator(self.clients.ca.clone());
         let counted = self.clients.ca.clone();
-        builder.generic.metrics.add_source(move |out| client_certificates(&counted, out));
-        builder.advertised.authorities = self.published.clone();
+        builder.generic().metrics().add_source(move |out| client_certificates(&counted, out));
+        builder.advertised().authorities = self.published.clone();
     }
 
     /// The authorities that the server requests client certificates of.

@@ -1,9 +1,50 @@
-//! The advertised address: the configured one, or one at which other machines reach this one.
+//! What a server publishes about itself: its address is the configured one, or one at which other machines reach this one.
 //!
 //! The default is never a loopback address, which in a pod is the pod itself. Finding the address sends no packet.
 
 use pintle_schema::names::ip;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::sync::{Arc, RwLock};
+
+/// How servers keep the endpoints of the `kubernetes` service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndpointReconciler {
+    /// Each server has a lease; the endpoints are the addresses of unexpired leases.
+    #[default]
+    Lease,
+    /// Each server adds itself; if there are more than this many addresses, it removes others.
+    Count(usize),
+    /// Servers do not change the endpoints.
+    None,
+}
+
+/// What the server publishes about itself in the cluster.
+#[derive(Default)]
+pub struct AdvertisedServer {
+    /// Where members of the cluster reach the server; the listener's address by default.
+    pub address: Option<IpAddr>,
+    /// How the addresses of servers are added to the endpoints of the `kubernetes` service.
+    pub endpoint_reconciler: EndpointReconciler,
+    /// Where other servers reach this one, if not at the advertised address and the port of the first listener.
+    pub peer_address: (Option<IpAddr>, Option<u16>),
+    /// The host name that identifies the server among those over the same store; by default that of this machine.
+    pub host: Option<String>,
+    /// The certificate authorities of clients and of the front proxy; they may change while the server runs.
+    pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
+}
+
+impl AdvertisedServer {
+    /// The same with the addresses of a server that listens at `bound`.
+    pub(crate) fn resolved(self, bound: SocketAddr) -> AdvertisedServer {
+        let advertised = address(self.address, bound.ip());
+        // Other servers may reach it where pods cannot.
+        let (peer_ip, peer_port) = self.peer_address;
+        // kube-apiserver has no endpoints in this case either.
+        let endpoint = advertised.filter(|address| is_endpoint(*address));
+        AdvertisedServer { address: endpoint, peer_address: (peer_ip.or(advertised), peer_port), ..self }
+    }
+}
 
 /// Addresses reserved for documentation (RFC 5737, RFC 3849): the route to them is the default route.
 const ELSEWHERE: [IpAddr; 2] =

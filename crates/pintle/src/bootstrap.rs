@@ -2,12 +2,38 @@
 //! server recreates deleted ones. Must never change what belongs to administrators: each object's reconciliation mode
 //! says what that is.
 
-use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
+use crate::advertised::{AdvertisedServer, EndpointReconciler};
+use pintle_bootstrap::{BootstrapObject, LocalApiService, ServiceRange, Settings};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{DeleteOptions, Registry, Status, Target, WriteOptions};
+use pintle_schema::Time;
+use std::sync::PoisonError;
 
 /// The maximum number of attempts when other servers start at the same time.
 const ATTEMPTS: usize = 20;
+
+/// The settings of the first objects of a server that listens on a port.
+pub fn settings(
+    registry: &Registry,
+    service_ranges: Vec<ServiceRange>,
+    server: &AdvertisedServer,
+    secure_port: u16,
+) -> Settings {
+    let table = registry.resources.snapshot();
+    let is_served = |group: &str, version: &str| {
+        table.served().any(|resource| resource.group == group && resource.version == version)
+    };
+    // With several servers, each has a lease, and the endpoints are the addresses of all leases.
+    let is_alone = !registry.is_shared() && server.endpoint_reconciler == EndpointReconciler::Lease;
+    Settings {
+        service_ranges,
+        advertise_address: server.address.filter(|_| is_alone),
+        secure_port,
+        authorities: server.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
+        api_services: api_services(is_served),
+        now: Time::from_seconds(registry.environment.now_unix()),
+    }
+}
 
 /// Creates the missing objects and reconciles the others.
 ///

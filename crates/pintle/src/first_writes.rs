@@ -3,9 +3,9 @@
 //! names it. Must never bypass admission.
 
 use crate::bootstrap;
-use crate::builder::StartError;
 use crate::hooks::STORAGE_VERSIONS;
 use crate::identity_lease::IdentityLease;
+use crate::start_error::StartError;
 use futures_util::future::{FutureExt, join_all};
 use futures_util::{StreamExt, stream};
 use pintle_bootstrap::{BootstrapObject, SERVICE_HOOK, Settings, objects_one_by_one};

@@ -1,6 +1,7 @@
 //! Passes flow schemas and priority levels from the cache to flow control: all at the start, and again when one of them
 //! changes. Guarantees that requests are classified by what is stored, as far as it can be read. Must never write an object.
 
+use crate::hooks::FLOW_CONTROL_HOOKS;
 use futures_util::future::select_all;
 use pintle_cache::Watcher;
 use pintle_endpoints::flow::InFlightLimits;
@@ -9,6 +10,7 @@ use pintle_flowcontrol::{
 };
 use pintle_registry::{Registry, Target};
 use pintle_schema::{ApiValue, Value};
+use pintle_server::{Builder, Opened};
 use pintle_types::flowcontrol::v1;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,13 +38,22 @@ impl Known {
     }
 }
 
-/// Configures flow control by what is stored.
-pub fn configure(registry: &Registry, flow: &InFlightLimits) {
-    Known::default().configure(registry, flow);
+/// Adds the hooks of priority and fairness, unless it is off.
+pub(crate) fn prepare(generic: &mut Builder, hooks: &mut Vec<&'static str>) {
+    if generic.settings().priority_and_fairness {
+        hooks.extend(FLOW_CONTROL_HOOKS);
+    }
+}
+
+/// Configures flow control by what is stored, and again after each change.
+pub(crate) fn install(opened: &mut Opened) {
+    let (registry, flow) = (opened.registry().clone(), opened.flow().clone());
+    Known::default().configure(&registry, &flow);
+    opened.spawn("the watch of flow schemas", follow(registry, flow));
 }
 
 /// Configures it again after each change, until the server ends.
-pub async fn follow(registry: Arc<Registry>, flow: Arc<InFlightLimits>) {
+async fn follow(registry: Arc<Registry>, flow: Arc<InFlightLimits>) {
     if flow.controller().is_none() {
         return std::future::pending().await;
     }

@@ -1,5 +1,8 @@
-//! The names of health checks: kube-apiserver's post-start hooks, and those of parts that not every server has. Guarantees the order of the
-//! reference. Must never say whether a check passes.
+//! The health checks: kube-apiserver's post-start hooks, and those of parts that not every server has. Guarantees the order of the
+//! reference. Must never say that a hook has passed whose work is left.
+
+use pintle_server::Builder;
+use std::time::SystemTime;
 
 /// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts, since its work
 /// was done before (all stored objects are read) or this server has no such work, but for first writes that are left.
@@ -56,3 +59,26 @@ pub const BOOTSTRAP_ROLES: &str = "poststarthook/rbac/bootstrap-roles";
 
 /// The health check of the self-signed serving certificate.
 pub const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
+
+/// The hooks that not every server has.
+const OPTIONAL: [&str; 7] = [
+    ENCRYPTION_RELOAD,
+    PROXY_CERTIFICATE_RELOAD,
+    BOOTSTRAP_ROLES,
+    LEADER_ELECTION,
+    STORAGE_VERSIONS,
+    FLOW_CONTROL_HOOKS[0],
+    FLOW_CONTROL_HOOKS[1],
+];
+
+/// Adds the checks of the hooks: those that every server has, and of the others these. The server is unhealthy when its own
+/// certificate has ended.
+pub(crate) fn prepare(generic: &Builder, hooks: &[&'static str], own_certificate_ends: Option<SystemTime>) {
+    let is_shown = |hook: &&&str| !OPTIONAL.contains(*hook) || hooks.contains(*hook);
+    POST_START.iter().filter(is_shown).for_each(|hook| generic.health().set_started(hook, true));
+    let is_good = move || match own_certificate_ends {
+        Some(end) if SystemTime::now() > end => Err("loopback serving certificate is expired".to_owned()),
+        _ => Ok(()),
+    };
+    generic.health().watch_liveness(OWN_CERTIFICATE, Box::new(is_good));
+}

@@ -4,8 +4,9 @@
 //!
 //! The lease of a server that crashes expires; a server that is stopped deletes its lease.
 
+use crate::advertised::{AdvertisedServer, EndpointReconciler};
 use crate::bootstrap;
-use crate::builder::AdvertisedServer;
+use crate::clock::now;
 use crate::repair::Repairs;
 use crate::storage_versions;
 use crate::token_tracking::TokenTracking;
@@ -20,7 +21,8 @@ use pintle_registry::environment::new_uid;
 use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
 use pintle_resource::Resource;
-use pintle_schema::{ApiType, ApiValue, MicroTime, Time, Value, View, ViewMut, canonicalize};
+use pintle_schema::{ApiType, ApiValue, Time, Value, View, ViewMut, canonicalize};
+use pintle_server::Opened;
 use pintle_services::Allocators;
 use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
@@ -30,7 +32,8 @@ use ring::digest::{SHA256, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
+use tokio::task::AbortHandle;
 
 /// The time to live of an address lease.
 pub const LIFETIME_SECONDS: u32 = 15;
@@ -56,18 +59,6 @@ const RENEWALS_BETWEEN_KEPT: u32 = 6;
 
 /// The number of renewals between two repairs of node ports: three minutes, as in kube-apiserver.
 const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
-
-/// How servers keep the endpoints of the `kubernetes` service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EndpointReconciler {
-    /// Each server has a lease; the endpoints are the addresses of unexpired leases.
-    #[default]
-    Lease,
-    /// Each server adds itself; if there are more than this many addresses, it removes others.
-    Count(usize),
-    /// Servers do not change the endpoints.
-    None,
-}
 
 /// What renewals go on with.
 struct Kept {
@@ -127,8 +118,15 @@ impl IdentityLease {
         }
     }
 
+    /// Renews the leases until the server stops, and adds the metric of repairs. The handle ends it earlier.
+    pub(crate) fn install(self: &Arc<Self>, opened: &mut Opened) -> AbortHandle {
+        opened.metrics().add_source(self.stats());
+        let kept = self.clone();
+        opened.spawn("the renewal of the server's leases", async move { kept.keep().await })
+    }
+
     /// The metric of repairs.
-    pub fn stats(&self) -> impl Fn(&mut Exposition) + Send + Sync + 'static {
+    fn stats(&self) -> impl Fn(&mut Exposition) + Send + Sync + 'static {
         const REPAIR_ERRORS: Family = Family::counter(
             "apiserver_nodeport_repair_reconcile_errors_total",
             "Times that node ports could not be brought in line with services.",
@@ -435,11 +433,6 @@ fn with_own(mut addresses: Vec<IpAddr>, own: IpAddr, count: usize) -> Vec<IpAddr
 
 fn leases() -> Option<&'static Arc<Resource>> {
     pintle_groups::find("coordination.k8s.io", "v1", "leases")
-}
-
-pub(crate) fn now() -> MicroTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
 }
 
 /// The identity of the server on a host, computed as in kube-apiserver: the same after every start.

@@ -10,6 +10,7 @@ use pintle_kubernetes_auth::rbac::{
 use pintle_plugins::policy_rule;
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
+use pintle_server::Opened;
 use pintle_types::rbac::v1;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,8 +26,15 @@ struct ScopeResources {
 const OF_CLUSTER: ScopeResources = ScopeResources { roles: "clusterroles", bindings: "clusterrolebindings" };
 const OF_NAMESPACES: ScopeResources = ScopeResources { roles: "roles", bindings: "rolebindings" };
 
+/// Publishes the roles and bindings, and follows them.
+pub(crate) fn install(opened: &mut Opened, roles: Arc<Rbac>) {
+    let registry = opened.registry().clone();
+    roles.publish(snapshot(&registry));
+    opened.spawn("the watch of roles and bindings", follow(registry, roles));
+}
+
 /// The current roles and bindings.
-pub fn snapshot(registry: &Registry) -> RbacSnapshot {
+fn snapshot(registry: &Registry) -> RbacSnapshot {
     let scopes = [OF_CLUSTER, OF_NAMESPACES];
     let all = scopes.iter().map(|plurals| (roles(registry, plurals, ""), bindings(registry, plurals, "")));
     let (roles, bindings): (Vec<_>, Vec<_>) = all.unzip();
@@ -71,7 +79,7 @@ fn bindings(registry: &Registry, plurals: &ScopeResources, namespace: &str) -> V
 }
 
 /// Publishes a new snapshot after each change, until the server ends.
-pub async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
+async fn follow(registry: Arc<Registry>, rbac: Arc<Rbac>) {
     let registry = &*registry;
     loop {
         let plurals = [OF_CLUSTER, OF_NAMESPACES].map(|ScopeResources { roles, bindings }| [roles, bindings]);

@@ -3,7 +3,7 @@
 //! user can fix is reported once.
 //! Must never allocate addresses or ports.
 
-use crate::identity_lease::now;
+use crate::clock::now;
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Registry, Result, Status, WriteOptions};
 use pintle_schema::{ApiValue, Time, names};

@@ -131,7 +131,7 @@ impl ManifestPlugins {
     ///
     /// # Errors
     /// A file is invalid, or the system has no thread to spare.
-    pub fn follow(self) -> Result<Vec<Arc<ManifestStats>>, String> {
+    pub(crate) fn follow(self) -> Result<Vec<Arc<ManifestStats>>, String> {
         let of_webhooks: fn(&AdmissionWebhooks, &Manifests) = |plugin, files| plugin.set_files(&files.configurations);
         let mutating: fn(&MutatingPolicies, &Manifests) =
             |plugin, files| plugin.set_files(&files.configurations, &files.bindings);

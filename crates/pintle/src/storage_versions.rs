@@ -1,12 +1,14 @@
 //! Reports to the other servers of a store in which version this server stores each resource, in `StorageVersion` objects.
 //! Guarantees that a report names the version in which objects are written. Must never change another server's report.
 
+use crate::hooks::STORAGE_VERSIONS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use pintle_controllers::set_common_version;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Registry, Result, Status, WriteOptions};
 use pintle_resource::{StoredVersions, Verbs};
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, ViewMut, canonicalize};
+use pintle_server::Builder;
 use pintle_types::apiserverinternal::v1alpha1::{ServerStorageVersion, StorageVersion, StorageVersionStatus};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use std::sync::Arc;
@@ -15,6 +17,11 @@ use std::sync::Arc;
 const GATES: [&str; 2] = ["StorageVersionAPI", "APIServerIdentity"];
 /// The number of concurrent writes.
 const AT_A_TIME: usize = 16;
+
+/// Adds the hook of the reports, if their gates are on.
+pub(crate) fn prepare(generic: &Builder, hooks: &mut Vec<&'static str>) {
+    hooks.extend(GATES.iter().all(|gate| (generic.feature_gate())(gate)).then_some(STORAGE_VERSIONS));
+}
 
 /// Whether servers report their storage versions.
 pub fn is_enabled(registry: &Registry) -> bool {

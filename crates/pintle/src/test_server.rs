@@ -1,6 +1,6 @@
 //! `TestServer`: a whole server in memory, on a free port, within a test's process.
 
-use crate::builder::{Builder, Server, StartError};
+use crate::{Builder, Serving, StartError};
 use pintle_controllers::Controller;
 use pintle_storage::{MemoryStore, Store};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 /// A server for a test: everything is allowed, nothing outlives it. All controllers run in it, without delay.
 pub struct TestServer {
-    server: Server,
+    server: Serving,
 }
 
 impl TestServer {
@@ -28,7 +28,7 @@ impl TestServer {
     pub async fn start_with(store: Arc<dyn Store>) -> Result<Self, StartError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let mut builder = Builder::new(store);
-        builder.controllers.enabled = Controller::ALL.to_vec();
+        builder.controllers().enabled = Controller::ALL.to_vec();
         let server = builder.start(listener).await?;
         Ok(TestServer { server })
     }
@@ -41,7 +41,7 @@ impl TestServer {
         format!("http://{}", self.address())
     }
 
-    pub fn server(&self) -> &Server {
+    pub fn server(&self) -> &Serving {
         &self.server
     }
 

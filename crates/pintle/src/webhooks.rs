@@ -8,15 +8,17 @@ use pintle_auth::AuthorizerUnion;
 use pintle_endpoints::metrics::Metrics;
 use pintle_expressions::ConditionMetrics;
 use pintle_plugins::configuration::Configuration;
-use pintle_webhook::{Client, Clients, Kubeconfig, ServiceResolver, SharedClient};
+use pintle_server::Opened;
+use pintle_services::routing::Routing;
+use pintle_webhook::{Client, Clients, Kubeconfig, SharedClient};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
 /// Connections to webhooks.
-pub struct Webhooks {
+pub(crate) struct Webhooks {
     /// Makes the clients of webhooks. Closures are registered here.
-    pub clients: Arc<Clients>,
+    pub(crate) clients: Arc<Clients>,
     /// Finds the services that webhooks refer to.
     pub(crate) services: Arc<RegistryServices>,
 }
@@ -29,10 +31,11 @@ impl Default for Webhooks {
 }
 
 impl Webhooks {
-    /// Has references to services of webhooks resolved by this resolver first. Services that it does not know are looked for in the
-    /// cluster. Only the first call has an effect.
-    pub fn resolve_by(&self, resolver: Arc<dyn ServiceResolver>) {
-        self.services.set_first(resolver);
+    /// Finds the services that webhooks refer to in the cluster, and adds the metrics of calls.
+    pub(crate) fn install(&self, opened: &Opened, routing: Routing) {
+        self.services.set(Arc::downgrade(opened.registry()), routing);
+        let clients = self.clients.clone();
+        opened.metrics().add_source(move |out| sources::rest_clients(&clients, out));
     }
 
     /// The plugins that call admission webhooks.

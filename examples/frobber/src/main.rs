@@ -13,7 +13,7 @@ async fn serve() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options::parse(std::env::args().skip(1), &resource::GATES, &[APPROVAL_URL])?;
     let mut builder = options.builder(vec![resource::group()]).await?;
     if let Some(url) = options.other(APPROVAL_URL) {
-        builder.admission_plugins.push(Arc::new(Approval::new(url)?));
+        builder.add_admission_plugin(Arc::new(Approval::new(url)?));
     }
     Options::serve(builder, |server| {
         server.addresses().iter().for_each(|address| println!("serving on https://{address}"));

@@ -5,7 +5,7 @@
 use frobber::admission::Approval;
 use frobber::resource;
 use pintle_auth::authentication;
-use pintle_server::{AuthenticatedUsers, Builder, Listener, Server};
+use pintle_server::{AuthenticatedUsers, Builder, Serving};
 use pintle_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const V6: &str = "apis/fun.example.com/v6/namespaces/default/frobbers";
 const V7: &str = "apis/fun.example.com/v7beta1/namespaces/default/frobbers";
 
 struct Frobbers {
-    server: Server,
+    server: Serving,
     client: reqwest::Client,
 }
 
@@ -27,17 +27,17 @@ impl Frobbers {
 
     async fn over(store: Arc<dyn Store>, gates: &'static [&'static str], approval: Option<&str>) -> Self {
         let mut builder = Builder::new(store);
-        builder.groups.push(resource::group());
-        builder.anonymous =
-            authentication::CurrentAnonymousAccess::new(authentication::AnonymousAccess::everywhere(true));
-        builder.authorizers.push(AuthenticatedUsers::named());
-        builder.authenticators.push(Arc::new(users()));
-        builder.feature_gate = Arc::new(|gate| gates.contains(&gate));
+        builder.add_group(resource::group());
+        let anonymous = authentication::AnonymousAccess::everywhere(true);
+        builder.set_anonymous(authentication::CurrentAnonymousAccess::new(anonymous));
+        builder.add_authorizer(AuthenticatedUsers::named());
+        builder.add_authenticator(Arc::new(users()));
+        builder.set_feature_gate(move |gate| gates.contains(&gate));
         if let Some(url) = approval {
-            builder.admission_plugins.push(Arc::new(Approval::new(url).expect("a URL")));
+            builder.add_admission_plugin(Arc::new(Approval::new(url).expect("a URL")));
         }
         let socket = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        builder.listeners.push(Listener { socket, tls: None });
+        builder.listen(socket, None);
         Frobbers { server: builder.start().await.expect("a server"), client: reqwest::Client::new() }
     }
 

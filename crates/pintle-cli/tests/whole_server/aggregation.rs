@@ -42,8 +42,8 @@ impl Pair {
 /// A server with bearer tokens, and a client certificate for extension servers.
 fn aggregator(identity: Option<Identity>) -> Fixture {
     Fixture::empty(|builder| {
-        builder.aggregation.servers = Arc::new(ExtensionSockets::new(identity).expect("a certificate"));
-        builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,jane,u7,\"a,b\"").expect("a token")));
+        builder.aggregation().servers = Arc::new(ExtensionSockets::new(identity).expect("a certificate"));
+        builder.generic().add_authenticator(Arc::new(TokenFile::parse("secret,jane,u7,\"a,b\"").expect("a token")));
     })
 }
 
@@ -287,15 +287,15 @@ fn extension(proxy: &Pair, own: &Pair) -> Fixture {
         let client_ca_pem = Some(proxy.certificate.clone().into_bytes());
         let (cert_chain_pem, key_pem) = (own.certificate.clone().into_bytes(), own.key.clone().into_bytes());
         let material = TlsMaterial { cert_chain_pem, key_pem, client_ca_pem, ..TlsMaterial::default() };
-        builder.tls = Some(Arc::new(TlsConfig::new(&material).expect("a pair")));
+        builder.set_tls(Arc::new(TlsConfig::new(&material).expect("a pair")));
         let headers = FrontProxyHeaders {
             username: vec!["X-Remote-User".to_owned()],
             group: vec!["X-Remote-Group".to_owned()],
             ..FrontProxyHeaders::default()
         };
         let ca = Arc::new(ClientCa::from_pem(proxy.certificate.as_bytes()).expect("an authority"));
-        builder.generic.authenticators.push(Arc::new(FrontProxy { ca, allowed_names: Vec::new(), headers }));
-        builder.generic.anonymous = Arc::default();
+        builder.generic().add_authenticator(Arc::new(FrontProxy { ca, allowed_names: Vec::new(), headers }));
+        builder.generic().set_anonymous(Arc::default());
     });
     let storage = Storage::of::<ConfigMap>("fun.example.com/v1", "Thing", "/registry/fun.example.com/things/", "");
     let things = Resource {

@@ -66,10 +66,10 @@ impl Authorizer for Policy {
 
 fn server() -> Fixture {
     Fixture::empty(|builder: &mut Builder| {
-        builder.generic.authenticators.push(Arc::new(Directory));
-        builder.authorization.modes.clear();
+        builder.generic().add_authenticator(Arc::new(Directory));
+        builder.authorize_by(&[]);
         let policy: Arc<dyn Authorizer> = Arc::new(Policy);
-        builder.generic.authorizers.push(NamedAuthorizer::new("Webhook", "policy", policy));
+        builder.generic().add_authorizer(NamedAuthorizer::new("Webhook", "policy", policy));
     })
 }
 

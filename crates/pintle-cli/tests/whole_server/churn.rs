@@ -61,7 +61,7 @@ fn serves_when_a_folder_is_given() {
     let store = EmbeddedStore::open(&Path::new(&folder).join("store"), EmbeddedOptions::default());
     let mut builder = Builder::new(Arc::new(store.expect("the store opens")));
     // They would write too, and what this test counts is its own.
-    builder.controllers.enabled.clear();
+    builder.controllers().enabled.clear();
     let listener = wait_for("the address", || runtime.block_on(TcpListener::bind(address)).ok());
     let server = runtime.block_on(builder.start(listener)).expect("a server");
     println!("\n{SERVING}{}", server.address());

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use tungstenite::protocol::CloseFrame;
 use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, WebSocket};
@@ -21,7 +20,7 @@ const EXEC: &str = "/api/v1/namespaces/default/pods/p/exec";
 
 /// As the release has its gates.
 fn gates(builder: &mut Builder) {
-    builder.generic.feature_gate = Arc::new(|gate| {
+    builder.generic().set_feature_gate(|gate| {
         let on = [
             "TranslateStreamCloseWebsocketRequests",
             "PortForwardWebsockets",

@@ -9,7 +9,7 @@ use crate::common::http::Answered;
 use crate::common::http::{Endpoint, MERGE_PATCH};
 use crate::common::process::{ADMIN_TOKEN, Installation, Process};
 use crate::common::{Scratch, wait_for};
-use pintle_server::{Options, Server};
+use pintle_server::{Options, Serving};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -28,7 +28,7 @@ struct Pair {
     credentials: Credentials,
     files: Scratch,
     runtime: Runtime,
-    extension: Option<Server>,
+    extension: Option<Serving>,
 }
 
 fn front(installation: &Installation, credentials: &Credentials) -> Process {
@@ -86,7 +86,7 @@ impl Pair {
         pair
     }
 
-    fn start_extension(&self) -> Server {
+    fn start_extension(&self) -> Serving {
         let file = |name: &str| self.files.path().join(name).display().to_string();
         let arguments = [
             "--bind-address=127.0.0.1".to_owned(),

@@ -5,7 +5,7 @@
 use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, YAML};
 use crate::common::name;
-use pintle::{Builder, Server};
+use pintle::{Builder, Serving};
 use pintle_resource::{Action, Resource};
 use pintle_storage::{
     CommitFuture, CompactFuture, Key, MemoryStore, Observer, Record, Revision, Started, Store, StoreError, Transaction,
@@ -99,7 +99,7 @@ impl Observer for Spy {
 /// A server without controllers, which would write when they like.
 struct Quiet {
     store: Spied,
-    server: Option<Server>,
+    server: Option<Serving>,
     runtime: Runtime,
     client: Client,
 }
@@ -110,8 +110,8 @@ impl Quiet {
         let runtime = runtime.expect("a runtime");
         let store = Spied::default();
         let mut builder = Builder::new(Arc::new(store.clone()));
-        builder.controllers.enabled.clear();
-        builder.controllers.conditions = false;
+        builder.controllers().enabled.clear();
+        builder.controllers().conditions = false;
         let server = runtime.block_on(async {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
             builder.start(listener).await.expect("a server")

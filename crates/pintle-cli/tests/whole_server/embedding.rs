@@ -36,9 +36,9 @@ async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
 
     let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
     let mut builder = pintle::Builder::new(Arc::new(store));
-    builder.generic.authenticators.push(Arc::new(TokenFile::parse("a,jane,1,system:masters")?));
-    builder.authorization.modes = vec![Mode::Rbac];
-    builder.tls = Some(Arc::new(tls));
+    builder.generic().add_authenticator(Arc::new(TokenFile::parse("a,jane,1,system:masters")?));
+    builder.authorize_by(&[Mode::Rbac]);
+    builder.set_tls(Arc::new(tls));
     let server = builder.start(listener).await?;
 
     for (token, status) in [(Some("a"), 200), (Some("b"), 401), (None, 403)] {

@@ -41,16 +41,16 @@ fn server(default_allow: bool) -> (Fixture, Sent) {
             let answer = answer.body(Bytes::from(body));
             async move { answer.expect("an answer") }
         });
-        let clients = &builder.webhooks.clients;
+        let clients = builder.webhooks();
         let address = Address::Url(clients.register("images", webhook));
         let (tls, credentials) = (TlsSettings::default(), Credentials::default());
         let client = clients.client(Settings { address, tls, credentials, user_agent: "test".to_owned() });
         let mut posted = ReviewClient::new(client.expect("a client"), ReviewVersion::V1alpha1, Duration::from_secs(30));
         posted.backoff = Backoff::starting_with(Duration::from_millis(1));
         let hour = Duration::from_secs(3600);
-        builder.admission.configuration.image_policy = Some(ImagePolicy::new(posted, hour, hour, default_allow));
-        builder.admission.enabled = vec!["ImagePolicyWebhook".to_owned()];
-        builder.admission.disabled = vec!["ServiceAccount".to_owned()];
+        builder.admission().configuration.image_policy = Some(ImagePolicy::new(posted, hour, hour, default_allow));
+        builder.admission().enabled = vec!["ImagePolicyWebhook".to_owned()];
+        builder.admission().disabled = vec!["ServiceAccount".to_owned()];
     });
     (fixture, sent)
 }

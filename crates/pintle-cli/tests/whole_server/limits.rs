@@ -6,7 +6,7 @@ use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, JSON, Watch};
 use crate::common::raw::Http2;
 use crate::common::wait_for;
-use pintle::{Builder, Server};
+use pintle::{Builder, Serving};
 use pintle_storage::MemoryStore;
 use serde_json::json;
 use std::io::{Read, Write};
@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 struct Limited {
-    server: Option<Server>,
+    server: Option<Serving>,
     runtime: Runtime,
     endpoint: Endpoint,
 }
@@ -80,9 +80,9 @@ impl Drop for Limited {
 #[test]
 fn too_many_requests_are_turned_away_and_may_come_again() {
     let server = Limited::start(|builder| {
-        builder.generic.settings.max_mutating_in_flight = 1;
-        builder.generic.settings.max_read_only_in_flight = 1;
-        builder.generic.settings.priority_and_fairness = false;
+        builder.generic().settings().max_mutating_in_flight = 1;
+        builder.generic().settings().max_read_only_in_flight = 1;
+        builder.generic().settings().priority_and_fairness = false;
     });
     let held = server.hold();
     server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
@@ -203,7 +203,7 @@ fn flow_schemas_decide_from_when_they_are_written() {
 #[test]
 fn a_request_that_takes_too_long_is_given_up() {
     // The requests below must end earlier.
-    let server = Limited::start(|builder| builder.generic.settings.request_timeout = Duration::from_secs(5));
+    let server = Limited::start(|builder| builder.generic().settings().request_timeout = Duration::from_secs(5));
     let mut held = server.begin();
     let mut answer = [0; 512];
     let read = held.read(&mut answer).expect("an answer");
@@ -383,7 +383,7 @@ fn metrics_tell_what_services_were_given_and_what_controllers_did() {
 #[test]
 fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
     // All requests but the last one are made within it.
-    let mut limited = Limited::start(|builder| builder.generic.shutdown.delay = Duration::from_secs(10));
+    let mut limited = Limited::start(|builder| builder.generic().shutdown().delay = Duration::from_secs(10));
     let mut client = limited.client();
     let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch");
     let server = limited.server.take().expect("it runs");
@@ -404,7 +404,7 @@ fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
 
 #[test]
 fn a_server_that_stops_may_tell_late_clients_when_to_come_again() {
-    let mut limited = Limited::start(|builder| builder.generic.shutdown.send_retry_after = true);
+    let mut limited = Limited::start(|builder| builder.generic().shutdown().send_retry_after = true);
     let held = limited.hold();
     limited.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
     let server = limited.server.take().expect("it runs");

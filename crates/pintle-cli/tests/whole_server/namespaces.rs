@@ -121,7 +121,7 @@ fn nothing_is_stored_in_a_namespace_that_is_gone() {
         store
     };
     let fixture = Fixture::over(store, |builder| {
-        url = builder.webhooks.clients.register("w", holding(called, allowed.clone()));
+        url = builder.webhooks().register("w", holding(called, allowed.clone()));
     });
     let mut client = fixture.client();
     configure(&mut client, &url);

@@ -22,9 +22,9 @@ fn a_group_of_ones_own_is_served_beside_the_built_in_ones() {
     let (server, _etcd) = runtime.block_on(async {
         let (store, etcd) = stores::store().expect("a store");
         let mut builder = Builder::new(store);
-        builder.generic.groups.push(frobber::resource::group());
-        builder.generic.authenticators.push(Arc::new(TokenFile::parse(USERS).expect("users")));
-        builder.authorization.modes = vec![Mode::Rbac];
+        builder.generic().add_group(frobber::resource::group());
+        builder.generic().add_authenticator(Arc::new(TokenFile::parse(USERS).expect("users")));
+        builder.authorize_by(&[Mode::Rbac]);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         (builder.start(listener).await.expect("a server"), etcd)
     });

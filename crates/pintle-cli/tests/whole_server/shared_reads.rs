@@ -79,11 +79,14 @@ impl Store for Shared {
 #[test]
 fn reads_that_wait_for_others_hold_no_slot() {
     let others = Arc::new(Others::default());
-    let fixture = Fixture::empty(|builder| {
-        builder.generic.store = Arc::new(Shared(MemoryStore::new(), Arc::clone(&others)));
-        builder.generic.settings.max_read_only_in_flight = 1;
-        builder.generic.settings.priority_and_fairness = false;
-    });
+    let shared = Shared(MemoryStore::new(), Arc::clone(&others));
+    let fixture = Fixture::over(
+        || Arc::new(shared),
+        |builder| {
+            builder.generic().settings().max_read_only_in_flight = 1;
+            builder.generic().settings().priority_and_fairness = false;
+        },
+    );
     let list = || {
         let mut client = Http2::connect(&fixture.endpoint, "", 0);
         let id = client.request("GET", CONFIG_MAPS, false);

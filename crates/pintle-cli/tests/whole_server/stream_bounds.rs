@@ -168,9 +168,9 @@ fn a_message_goes_on_while_it_arrives() {
 fn watches_with_large_selectors_have_a_budget_in_bytes() {
     let fixture = Fixture::empty(|builder| {
         let tokens = "greedy,greedy,1\nother,other,2";
-        builder.generic.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
+        builder.generic().add_authenticator(Arc::new(TokenFile::parse(tokens).expect("tokens")));
         // A user has a quarter.
-        builder.generic.settings.max_watch_bytes = 400_000;
+        builder.generic().settings().max_watch_bytes = 400_000;
     });
     // The connection of a watch that began, or the head of the answer that it was refused with.
     let open = |token: &str, selector: &str| {
@@ -213,8 +213,8 @@ fn no_user_has_more_than_a_share_of_connections_and_watches() {
     });
     let fixture = Fixture::start_with(backend.port(), |builder| {
         let tokens = "greedy,greedy,1\nother,other,2";
-        builder.generic.authenticators.push(Arc::new(TokenFile::parse(tokens).expect("tokens")));
-        (builder.generic.settings.max_streams, builder.generic.settings.max_watches) = (8, 8);
+        builder.generic().add_authenticator(Arc::new(TokenFile::parse(tokens).expect("tokens")));
+        (builder.generic().settings().max_streams, builder.generic().settings().max_watches) = (8, 8);
     });
     let client =
         |token: &str| -> Client { Endpoint { token: Some(token.to_owned()), ..fixture.endpoint.clone() }.client() };

@@ -263,7 +263,7 @@ fn a_kubelet_must_be_who_it_should_be() {
     let log = "/api/v1/namespaces/default/pods/p/log";
     for (authority, expected) in [(kubelet.certificate(), 200), (other.certificate(), 500)] {
         let fixture = Fixture::start_with(kubelet.port(), |builder| {
-            builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
+            builder.generic().set_connector(Arc::new(connector(Some(authority.into_bytes()))));
         });
         let answer = fixture.client().get(log).answer();
         assert_eq!(answer.status, expected, "{}", answer.text());
@@ -286,7 +286,7 @@ fn only_kubelets_are_shown_the_servers_client_certificate() {
     let identity = Some((made.cert.pem().into_bytes(), made.signing_key.serialize_pem().into_bytes()));
     let fixture = Fixture::start_with(kubelet.port(), |builder| {
         let material = ClientTlsMaterial { ca_pem: None, identity };
-        builder.generic.connector = Some(Arc::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
+        builder.generic().set_connector(Arc::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
     });
     let get = |node: &str| fixture.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
     get("n").answer().expect_text("ok");
@@ -309,7 +309,7 @@ fn a_node_may_have_an_address_of_the_newer_kind() {
     });
     let authority = kubelet.certificate();
     let fixture = Fixture::start_with(kubelet.port(), |builder| {
-        builder.generic.connector = Some(Arc::new(connector(Some(authority.into_bytes()))));
+        builder.generic().set_connector(Arc::new(connector(Some(authority.into_bytes()))));
     });
     fixture.patch_node(&json!({"addresses": [{"type": "InternalIP", "address": "::1"}]}));
     let log = fixture.client().get("/api/v1/namespaces/default/pods/p/log").answer();
@@ -346,8 +346,8 @@ fn watches_over_websockets() {
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
     let fixture = Fixture::empty(|builder| {
-        builder.generic.anonymous = Arc::default();
-        builder.generic.authenticators.push(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
+        builder.generic().set_anonymous(Arc::default());
+        builder.generic().add_authenticator(Arc::new(TokenFile::parse("secret,admin,1").expect("a token")));
     });
     let path = "/api/v1/configmaps?watch=true";
     let offer = |protocols: &str| fixture.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);

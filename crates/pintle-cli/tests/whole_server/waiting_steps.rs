@@ -6,7 +6,7 @@ use crate::common::http::Answered;
 use crate::common::http::{Client, Endpoint, JSON, MERGE_PATCH};
 use crate::common::schemas::{field, object};
 use crate::common::wait_for;
-use pintle::{Builder, Server};
+use pintle::{Builder, Serving};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase, Status};
 use pintle_resource::{Conversion, ConversionError, Converted, MaybeReady, Resource, Storage};
 use pintle_schema::{ApiType, Field, Presence, Ref, Struct, Type, Value as Object};
@@ -133,7 +133,7 @@ impl AdmissionPlugin for Holding {
 }
 
 struct Fixture {
-    server: Option<Server>,
+    server: Option<Serving>,
     runtime: Runtime,
     endpoint: Endpoint,
     renaming: Arc<Renaming>,
@@ -146,7 +146,7 @@ impl Fixture {
         let runtime = runtime.expect("a runtime");
         let holding = Arc::new(Holding::default());
         let mut builder = Builder::new(Arc::new(MemoryStore::new()));
-        builder.generic.admission_plugins.push(holding.clone());
+        builder.generic().add_admission_plugin(holding.clone());
         let server = runtime.block_on(async {
             let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
             builder.start(listener).await.expect("a server")

@@ -105,7 +105,7 @@ impl ServiceResolver for OneService {
 fn a_resolver_of_the_embedder_finds_services() {
     let peer = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let port = peer.local_addr().expect("an address").port();
-    let fixture = Fixture::empty(|builder| builder.webhooks.resolve_by(Arc::new(OneService(port))));
+    let fixture = Fixture::empty(|builder| builder.resolve_services_by(Arc::new(OneService(port))));
     let mut client = fixture.client();
     let hook = |name: &str| {
         json!({
@@ -147,7 +147,7 @@ fn invalid_responses_follow_the_failure_policy() {
             review(Value::Null).to_string().into_bytes(),
         ];
         for (at, body) in answers.into_iter().enumerate() {
-            urls.push(builder.webhooks.clients.register(&format!("w{at}"), answering(body)));
+            urls.push(builder.webhooks().register(&format!("w{at}"), answering(body)));
         }
     });
     let mut client = fixture.client();
@@ -169,7 +169,7 @@ fn invalid_responses_follow_the_failure_policy() {
 fn validating_webhooks_warn_after_policies() {
     let mut url = String::new();
     let fixture = Fixture::empty(|builder| {
-        url = builder.webhooks.clients.register("w", allowing(json!({"warnings": ["from the webhook"]})));
+        url = builder.webhooks().register("w", allowing(json!({"warnings": ["from the webhook"]})));
     });
     let mut client = fixture.client();
     configure(&mut client, "validating", &url, "Fail");
@@ -195,7 +195,7 @@ fn a_closure_changes_what_is_written() {
         // [{"op":"add","path":"/data","value":{"a":"b"}}]
         let patch = "W3sib3AiOiJhZGQiLCJwYXRoIjoiL2RhdGEiLCJ2YWx1ZSI6eyJhIjoiYiJ9fV0=";
         let more = json!({"patch": patch, "patchType": "JSONPatch", "warnings": ["changed"]});
-        url = builder.webhooks.clients.register("changes", allowing(more));
+        url = builder.webhooks().register("changes", allowing(more));
     });
     let mut client = fixture.client();
     configure(&mut client, "mutating", &url, "Fail");
@@ -232,7 +232,7 @@ fn what_is_not_stored_is_changed_by_webhooks() {
                 _ => replace("/spec/resourceAttributes/verb", json!("replaced")),
             }
         });
-        url = builder.webhooks.clients.register("patches", patching);
+        url = builder.webhooks().register("patches", patching);
     });
     let mut client = fixture.client();
     let unbound = json!({"metadata": {"name": "q"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
@@ -352,7 +352,7 @@ fn objects_of_an_older_storage_version_lose_nothing() {
     const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     const THINGS: &str = "/apis/shop.example.com/v2/things";
     let mut url = String::new();
-    let fixture = Fixture::empty(|builder| url = builder.webhooks.clients.register("converts", converting()));
+    let fixture = Fixture::empty(|builder| url = builder.webhooks().register("converts", converting()));
     let mut client = fixture.client();
     client.post(DEFINITIONS, &things(&url, "v1")).expect_status(201);
     for name in ["read", "written"] {
@@ -395,7 +395,7 @@ fn objects_are_validated_in_the_version_that_they_are_sent_in() {
                 spec.insert("host".to_owned(), json!(5));
             }
         });
-        url = builder.webhooks.clients.register("converts", stored_wrong);
+        url = builder.webhooks().register("converts", stored_wrong);
     });
     let mut client = fixture.client();
     client.post(DEFINITIONS, &things(&url, "v1")).expect_status(201);
@@ -432,8 +432,8 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
     let fails = Arc::<AtomicBool>::default();
     let mut url = String::new();
     let fixture = Fixture::empty(|builder| {
-        builder.generic.feature_gate = Arc::new(|gate| gate == "CustomResourceFieldSelectors");
-        url = builder.webhooks.clients.register("converts", converting_unless(&fails));
+        builder.generic().set_feature_gate(|gate| gate == "CustomResourceFieldSelectors");
+        url = builder.webhooks().register("converts", converting_unless(&fails));
     });
     let mut client = fixture.client();
     let definition = |stored: &str| {

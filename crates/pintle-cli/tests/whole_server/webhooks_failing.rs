@@ -66,7 +66,7 @@ fn bolts(version: &str) -> String {
 /// A server with bolts, which are stored as v1.
 fn serve(webhook: &Webhook) -> (Fixture, Client) {
     let mut url = String::new();
-    let fixture = Fixture::empty(|builder| url = builder.webhooks.clients.register("converts", webhook.serve()));
+    let fixture = Fixture::empty(|builder| url = builder.webhooks().register("converts", webhook.serve()));
     let conversion = json!({"strategy": "Webhook",
         "webhook": {"conversionReviewVersions": ["v1"], "clientConfig": {"url": url}}});
     let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",

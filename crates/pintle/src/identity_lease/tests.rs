@@ -1,9 +1,9 @@
 //! The leases of servers in this process. Guarantees that what renewals do is counted, never timed.
 
 use super::*;
-use crate::builder::Builder;
+use crate::Builder;
 use crate::test_server::TestServer;
-use pintle_schema::value;
+use pintle_schema::{MicroTime, value};
 use pintle_storage::{CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError};
 use pintle_webhook::InProcess;
 use std::net::Ipv4Addr;
@@ -48,7 +48,7 @@ async fn a_webhook_that_hangs_does_not_hold_up_the_lease_of_the_address() {
         called.fetch_add(1, Ordering::SeqCst);
         std::future::pending()
     });
-    let url = builder.webhooks.clients.register("hanging", hanging);
+    let url = builder.webhooks().register("hanging", hanging);
     let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
     let server = builder.start(socket).await.expect("a server");
     let registry = &server.api().registry;

@@ -3,7 +3,7 @@
 
 use crate::certs::{self, AdministratorBy, ServingNames};
 use crate::delegation::{Delegation, DelegationError};
-use crate::{AuthenticatedUsers, Builder, Listener, StartError};
+use crate::{AuthenticatedUsers, Builder, Serving, StartError};
 use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess, TokenFile, TokenFileError};
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_http::{TlsConfig, TlsMaterial};
@@ -164,23 +164,26 @@ impl Options {
     /// A file cannot be read, the store cannot be opened, the port is taken, or the delegated server does not respond.
     pub async fn builder(&self, groups: Vec<Group>) -> Result<Builder, OptionsError> {
         let mut builder = Builder::new(self.store(&groups)?);
-        builder.groups = groups;
+        groups.into_iter().for_each(|group| builder.add_group(group));
         if let Some(path) = &self.token_auth_file {
             let text =
                 std::fs::read_to_string(path).map_err(|error| OptionsError::File { path: path.clone(), error })?;
-            builder.authenticators.push(Arc::new(TokenFile::parse(&text)?));
+            builder.add_authenticator(Arc::new(TokenFile::parse(&text)?));
         }
         let tls = self.tls()?;
-        builder.authenticators.append(&mut self.delegation.authenticators(&tls).await?);
-        builder.anonymous = CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true));
-        builder.authorizers = self.delegation.authorizers()?;
-        if builder.authorizers.is_empty() {
-            builder.authorizers.push(AuthenticatedUsers::named());
+        for authenticator in self.delegation.authenticators(&tls).await? {
+            builder.add_authenticator(authenticator);
         }
+        builder.set_anonymous(CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true)));
+        let mut authorizers = self.delegation.authorizers()?;
+        if authorizers.is_empty() {
+            authorizers.push(AuthenticatedUsers::named());
+        }
+        builder.prepend_authorizers(authorizers);
         let gates = self.feature_gates.clone();
-        builder.feature_gate = Arc::new(move |gate| gates.iter().any(|on| on == gate));
+        builder.set_feature_gate(move |gate| gates.iter().any(|on| on == gate));
         let socket = TcpListener::bind((self.bind_address, self.secure_port)).await.map_err(OptionsError::Bind)?;
-        builder.listeners.push(Listener { socket, tls: Some(tls) });
+        builder.listen(socket, Some(tls));
         Ok(builder)
     }
 
@@ -223,7 +226,7 @@ impl Options {
     ///
     /// # Errors
     /// The server cannot be started, or one of its essential parts has failed.
-    pub async fn serve(builder: Builder, ready: impl FnOnce(&crate::Server)) -> Result<(), StartError> {
+    pub async fn serve(builder: Builder, ready: impl FnOnce(&Serving)) -> Result<(), StartError> {
         let server = builder.start().await?;
         ready(&server);
         let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;

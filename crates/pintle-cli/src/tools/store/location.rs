@@ -110,8 +110,8 @@ impl Location {
         }
         // A data directory of a server, or the store in it.
         let path = Path::new(text);
-        let is_store = path.join("format").exists() || path.file_name().is_some_and(|name| name == crate::STORE);
-        Ok(Location::Directory(if is_store { path.to_owned() } else { path.join(crate::STORE) }))
+        let is_store = path.join("format").exists() || path.file_name().is_some_and(|name| name == crate::store::STORE);
+        Ok(Location::Directory(if is_store { path.to_owned() } else { path.join(crate::store::STORE) }))
     }
 
     /// The encryption of the store's values.

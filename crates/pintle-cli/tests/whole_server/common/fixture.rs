@@ -4,7 +4,7 @@
 use super::http::{Client, Endpoint, MERGE_PATCH};
 use super::streams::Redirected;
 use crate::common::http::Answered;
-use pintle::{Builder, Server, SocketConnector};
+use pintle::{Builder, Serving, SocketConnector};
 use pintle_http::ClientTlsMaterial;
 use pintle_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub const POD_ADDRESS: &str = "10.1.2.3";
 
 /// A server with a node, whose kubelet the backend simulates, and a pod on it with an address.
 pub struct Fixture {
-    server: Option<Server>,
+    server: Option<Serving>,
     runtime: Runtime,
     pub endpoint: Endpoint,
 }
@@ -30,7 +30,7 @@ impl Fixture {
 
     pub fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> Fixture {
         let fixture = Fixture::empty(|builder| {
-            builder.generic.connector = Some(Arc::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
+            builder.generic().set_connector(Arc::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
             prepare(builder);
         });
         populate(&fixture.endpoint, port);

@@ -33,7 +33,7 @@ pub fn etcd() -> Option<Etcd> {
 
 /// A server in this process, with the controllers of a part of a control plane: namespaces contain only what a test creates.
 pub struct Server {
-    server: pintle::Server,
+    server: pintle::Serving,
     /// Dropped after the server.
     _etcd: Option<Etcd>,
 }
