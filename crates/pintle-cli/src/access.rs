@@ -42,20 +42,20 @@ const WEBHOOK: &str = "webhook";
 pub fn authentication(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     let clients = &builder.webhooks().clone();
     let anonymous = builder.generic().anonymous().clone();
-    anonymous.replace(AnonymousAccess::everywhere(config.anonymous_auth.unwrap_or(true)));
+    anonymous.replace(AnonymousAccess::everywhere(config.authentication.anonymous.unwrap_or(true)));
     let own_issuers = own_issuers(config);
     let mut authenticators: Vec<Arc<dyn Authenticator>> = Vec::new();
     if let Some(path) = config.authentication.config_file.as_deref() {
         let in_file = |error: String| format!("{}: {error}", path.display());
         let configuration = config_files::authentication::read(path).map_err(in_file)?;
-        if configuration.anonymous.is_some() && config.anonymous_auth.is_some() {
+        if configuration.anonymous.is_some() && config.authentication.anonymous.is_some() {
             return Err(ANONYMOUS_TWICE.into());
         }
         anonymous.replace(anonymous_access(config, &configuration));
         let issuers = Issuers::start(&configuration.jwt, &Algorithm::ALL, &own_issuers, clients).map_err(in_file)?;
         let flags = config.clone();
         issuers.follow(path.to_owned(), own_issuers, clients.clone(), move |configuration| {
-            if configuration.anonymous.is_some() && flags.anonymous_auth.is_some() {
+            if configuration.anonymous.is_some() && flags.authentication.anonymous.is_some() {
                 return Err(ANONYMOUS_TWICE.to_owned());
             }
             anonymous.replace(anonymous_access(&flags, configuration));
@@ -89,7 +89,7 @@ const ANONYMOUS_TWICE: &str = "anonymous: Forbidden: --anonymous-auth flag canno
 /// Where requests without a credential are taken: as the file says, or else as the flag does.
 fn anonymous_access(config: &Config, configuration: &types::AuthenticationConfiguration) -> AnonymousAccess {
     match &configuration.anonymous {
-        None => AnonymousAccess::everywhere(config.anonymous_auth.unwrap_or(true)),
+        None => AnonymousAccess::everywhere(config.authentication.anonymous.unwrap_or(true)),
         Some(anonymous) => AnonymousAccess {
             paths: anonymous.conditions.iter().map(|condition| condition.path.clone()).collect(),
             ..AnonymousAccess::everywhere(anonymous.enabled)
@@ -171,7 +171,7 @@ fn required_claims(config: &Config) -> Vec<types::ClaimValidationRule> {
 /// A file cannot be read, or is invalid.
 pub fn authorization(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     let clients = &builder.webhooks().clone();
-    if let Some(path) = config.authorization_policy_file.as_deref() {
+    if let Some(path) = config.authorization.policy_file.as_deref() {
         builder.set_policies(policies(path)?);
     }
     if let Some(path) = config.authorization.config_file.as_deref() {
@@ -187,7 +187,7 @@ pub fn authorization(config: &Config, builder: &mut Builder) -> Result<(), Box<d
             webhook(config, clients).map(|webhook| ChainMember::Webhook(WEBHOOK.to_owned(), Arc::new(webhook)))
         }
     };
-    builder.authorize_by_chain(config.authorization_modes.iter().map(member).collect::<Result<_, _>>()?);
+    builder.authorize_by_chain(config.authorization.modes.iter().map(member).collect::<Result<_, _>>()?);
     Ok(())
 }
 

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// # Errors
 /// A file cannot be read, or is invalid.
 pub fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder, Certs), Box<dyn Error>> {
-    config.egress_selector_file.as_deref().map(config_files::egress::check).transpose()?;
+    config.network.egress_selector_file.as_deref().map(config_files::egress::check).transpose()?;
     let mut builder = store::builder(config)?;
     let certs = tls::serving_certs(config)?;
     tls::install(config, &certs, &mut builder)?;
@@ -32,8 +32,7 @@ pub fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder,
     observers(config, &mut builder)?;
     api(config, &mut builder)?;
     *builder.generic().connections() = config.connections.clone();
-    builder.generic().shutdown().delay = config.shutdown_delay;
-    builder.generic().shutdown().send_retry_after = config.shutdown_send_retry_after;
+    *builder.generic().shutdown() = config.process.shutdown;
     let root_ca = Some(certs.server_ca_pem.clone());
     *builder.controllers() = pintle_controllers::Settings { root_ca, ..config.controllers.clone() };
     connections::install(config, &mut builder)?;
@@ -65,33 +64,35 @@ fn observers(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error
     let auditor = audit::auditor(&config.audit, builder.webhooks())?;
     let generic = builder.generic();
     generic.set_auditor(auditor);
-    if let Some(path) = config.tracing_config_file.as_deref() {
+    if let Some(path) = config.surface.tracing_config_file.as_deref() {
         let (tracer, render) = trace_export::start(&config_files::tracing::read(path)?);
         generic.set_tracer(tracer);
         generic.metrics().add_source(render);
     }
-    generic.cors().clone_from(&config.cors);
+    generic.cors().clone_from(&config.surface.cors);
     Ok(())
 }
 
 /// The limits and properties of the API, and the addresses that it publishes.
 fn api(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    let address = advertised::address(config.advertise_address, config.bind_address);
+    let address = advertised::address(config.network.advertise_address, config.network.bind_address);
     config.check_family(address)?;
     *builder.generic().settings() = Settings {
         features: features(config),
         flags: Some(config.shown()),
         metric_labels: Arc::new(metric_labels(config)?),
-        server_address: match &config.external_hostname {
-            Some(host) => advertised::with_port(host, config.secure_port),
-            None => SocketAddr::new(address.unwrap_or(config.bind_address), config.secure_port).to_string(),
+        server_address: match &config.surface.external_hostname {
+            Some(host) => advertised::with_port(host, config.network.secure_port),
+            None => {
+                SocketAddr::new(address.unwrap_or(config.network.bind_address), config.network.secure_port).to_string()
+            }
         },
         ..config.settings.clone()
     };
-    let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
+    let ranges = config.network.service_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
     builder.set_service_network(ServiceNetwork {
         ranges: ranges.collect::<Result<_, _>>()?,
-        node_ports: config.service_node_ports.clone(),
+        node_ports: config.network.service_node_ports.clone(),
     });
     builder.advertised().address = address;
     builder.advertised().endpoint_reconciler = config.endpoint_reconciler();
@@ -111,8 +112,8 @@ fn features(config: &Config) -> Features {
 
 /// The allowed values of metric labels, from the flag or else from the file.
 fn metric_labels(config: &Config) -> Result<AllowedLabels, String> {
-    let mut labels = config.metric_labels.clone();
-    let Some(path) = config.metric_labels_file.as_deref().filter(|_| labels.has_no_list()) else {
+    let mut labels = config.surface.metric_labels.clone();
+    let Some(path) = config.surface.metric_labels_file.as_deref().filter(|_| labels.has_no_list()) else {
         return Ok(labels);
     };
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());

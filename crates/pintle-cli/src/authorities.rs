@@ -70,7 +70,7 @@ impl Authorities {
     /// A file cannot be read, or has no certificate.
     pub fn load(config: &Config, own: &str) -> Result<Authorities, Box<dyn Error>> {
         let file = |file: &Option<_>| file.as_deref().map(PathBuf::from);
-        let mut clients = match file(&config.client_ca_file) {
+        let mut clients = match file(&config.authentication.client_ca_file) {
             Some(file) => CaSource::of_file(file)?,
             None => CaSource::fixed(own)?,
         };

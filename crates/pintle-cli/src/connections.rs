@@ -36,10 +36,10 @@ pub fn install(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Err
     let aggregation = builder.aggregation();
     aggregation.servers = extension_servers(config)?;
     aggregation.peers = peers(config)?;
-    if config.aggregator_routing {
+    if config.front_proxy.routes_to_pods {
         aggregation.routing = Routing::Endpoints;
     }
-    aggregation.reject_redirects = config.aggregator_reject_redirects;
+    aggregation.reject_redirects = config.front_proxy.rejects_redirects;
     Ok(())
 }
 

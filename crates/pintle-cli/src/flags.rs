@@ -7,19 +7,25 @@ mod audit;
 mod authentication;
 mod authorization;
 mod config;
+mod controllers;
 mod diagnostics;
-mod etcd;
 mod front_proxy;
 mod gate_effects;
 pub mod gates;
+mod kubelet;
+mod network;
 mod overrides;
+mod process;
 mod reference;
+mod requests;
 mod runtime_config;
 mod servers;
+mod service_accounts;
 mod setting;
 mod storage;
 mod surface;
 mod table;
+mod tls;
 mod values;
 mod version;
 
@@ -27,10 +33,12 @@ use std::path::Path;
 
 pub use audit::{AuditFlags, Delivery, Mode};
 pub use authorization::AuthorizationMode;
-pub use config::{Config, KeyPair, Kubelet, Storage};
+pub use config::{Config, KeyPair};
 pub use front_proxy::FrontProxyFlags;
 pub use gates::FeatureGates;
+pub use kubelet::Kubelet;
 pub use setting::NamedPair;
+pub use storage::Storage;
 use table::Flag;
 
 /// A parsed command line.

@@ -48,16 +48,16 @@ fn main() -> ExitCode {
         }
         Err(error) => return fail(&error),
     };
-    let is_split = if config.log_format == LogFormat::Json { config.split_json_log } else { config.split_text_log };
-    logs::install(config.log_format, is_split, config.verbosity, &config.modules);
+    let is_split = if config.logs.format == LogFormat::Json { config.logs.split_json } else { config.logs.split_text };
+    logs::install(config.logs.format, is_split, config.logs.verbosity, &config.logs.modules);
     config.warnings.iter().for_each(|warning| warn!("{warning}"));
-    if !config.watch_cache {
+    if !config.storage.watch_cache {
         warn!(
             "--watch-cache=false: lists at resourceVersion=0 are limited; all reads are made from memory nevertheless"
         );
     }
     raise_open_files();
-    let runtime = runtime(config.worker_threads);
+    let runtime = runtime(config.process.worker_threads);
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -70,7 +70,8 @@ fn main() -> ExitCode {
 fn exposed(config: &Config) -> Vec<String> {
     let (certs, kubeconfig) = (config.cert_dir(), config.kubeconfig());
     // The store warns of its own directory.
-    let mut warnings = private_files::warnings_within(&config.data_dir, Some(&config.data_dir.join(store::STORE)));
+    let mut warnings =
+        private_files::warnings_within(&config.storage.data_dir, Some(&config.storage.data_dir.join(store::STORE)));
     warnings.extend(private_files::warnings_within(&certs, None));
     let given = config.secret_files().chain([kubeconfig.as_path()]);
     warnings.extend(given.filter_map(private_files::warning));
@@ -78,7 +79,9 @@ fn exposed(config: &Config) -> Vec<String> {
     let mut seen = BTreeSet::new();
     warnings.retain(|warning| seen.insert(warning.clone()));
     let plugins = &config.admission_plugins;
-    warnings.extend(plugins.permissive_node_mode(&config.authorization_modes, config.bind_address).map(str::to_owned));
+    warnings.extend(
+        plugins.permissive_node_mode(&config.authorization.modes, config.network.bind_address).map(str::to_owned),
+    );
     warnings
 }
 
@@ -116,15 +119,16 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
         Either::Right(_) => return Ok(()),
     };
     let (builder, certs) = assembly::prepare(&config, signer)?;
-    let address = SocketAddr::new(config.bind_address, config.secure_port);
-    let listener = listen(address, config.permit_port_sharing).map_err(|error| format!("{address}: {error}"))?;
+    let address = SocketAddr::new(config.network.bind_address, config.network.secure_port);
+    let listener =
+        listen(address, config.network.permit_port_sharing).map_err(|error| format!("{address}: {error}"))?;
     let port = listener.local_addr()?.port();
     let server = match select(pin!(builder.start(listener)), pin!(signalled())).await {
         Either::Left((started, _)) => started?,
         // No write was acknowledged yet, and the thread that waits for an unreachable cluster cannot be stopped.
         Either::Right(_) => std::process::exit(0),
     };
-    let url = kubeconfig::server_url(config.bind_address, port);
+    let url = kubeconfig::server_url(config.network.bind_address, port);
     kubeconfig::write(&config.kubeconfig(), &url, &certs)?;
     exposed.iter().for_each(|warning| warn!("{warning}"));
     announce(&config, &url);
@@ -169,7 +173,7 @@ fn announce(config: &Config, url: &str) {
     println!("pintle serves Kubernetes {} on {url}", pintle_discovery::version::GIT_VERSION);
     match config.storage() {
         Storage::Memory => println!("data: in memory, gone when it stops"),
-        Storage::Embedded => println!("data: {}", config.data_dir.display()),
+        Storage::Embedded => println!("data: {}", config.storage.data_dir.display()),
         Storage::Etcd => println!("data: etcd at {}", config.etcd.servers.join(", ")),
     }
     let kubeconfig = std::path::absolute(config.kubeconfig()).unwrap_or_else(|_| config.kubeconfig());

@@ -36,9 +36,9 @@ pub fn builder(config: &Config) -> Result<Builder, Box<dyn Error>> {
             Arc::new(EncryptedStore::new(Arc::new(store), encryption.clone()))
         }
         Storage::Embedded => {
-            let data = &config.data_dir;
+            let data = &config.storage.data_dir;
             private_files::create_directory(data).map_err(|error| format!("{}: {error}", data.display()))?;
-            let directory = config.data_dir.join(STORE);
+            let directory = config.storage.data_dir.join(STORE);
             let options = EmbeddedOptions { retention: compaction_interval(config), ..EmbeddedOptions::default() };
             let store = EmbeddedStore::open(&directory, options)?;
             let total = Total::BytesAtMost(directory_bytes(&directory));
@@ -67,10 +67,10 @@ pub fn builder(config: &Config) -> Result<Builder, Box<dyn Error>> {
     *builder.generic().store_options() = StoreOptions {
         timeouts: (config.etcd.health_timeout, config.etcd.ready_timeout),
         compaction_interval: compaction_interval(config),
-        watch_cache: config.watch_cache,
+        watch_cache: config.storage.watch_cache,
     };
     // A reloaded file may add key services.
-    let reloads = config.encryption_reload;
+    let reloads = config.storage.encryption_reload;
     if reloads {
         builder.add_post_start_hook(ENCRYPTION_RELOAD);
     }

@@ -18,10 +18,11 @@ use std::time::SystemTime;
 /// # Errors
 /// A file cannot be read, or a directory cannot be written.
 pub fn serving_certs(config: &Config) -> Result<Certs, Box<dyn Error>> {
-    let range = config.service_cluster_ip_ranges.first();
-    let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
+    let range = config.network.service_ranges.first();
+    let addresses =
+        [Some(config.network.bind_address), config.network.advertise_address, range.map(|range| range.first_address())];
     let names = certs::ServingNames::new(certs::host_name().as_deref(), addresses.into_iter().flatten());
-    Ok(certs::ensure(&config.cert_dir(), config.tls.files(), config.administrator(), &names, SystemTime::now())?)
+    Ok(certs::ensure(&config.cert_dir(), config.tls.pair.files(), config.administrator(), &names, SystemTime::now())?)
 }
 
 /// Adds the serving certificates, and the identities of clients: their certificates and static tokens.
@@ -38,24 +39,24 @@ pub fn install(config: &Config, certs: &Certs, builder: &mut Builder) -> Result<
         }
         Administrator::Certificate { .. } => None,
     };
-    if let Some(tokens) = StaticTokens::load(config.token_auth_file.as_deref(), administrator)? {
+    if let Some(tokens) = StaticTokens::load(config.authentication.token_file.as_deref(), administrator)? {
         builder.generic().add_authenticator(tokens);
     }
-    builder.accept_bootstrap_tokens(config.bootstrap_tokens);
-    let named = read_named(&config.named_certificates.0)?;
+    builder.accept_bootstrap_tokens(config.front_proxy.bootstrap_tokens);
+    let named = read_named(&config.tls.named.0)?;
     let material = TlsMaterial {
         named: named.clone(),
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
         client_ca_pem: Some(authorities.pem()),
         unread_client_key: Some(pintle_auth::authentication::public_key),
-        disable_http2: config.disable_http2,
-        min_version: config.tls_min_version,
-        cipher_suites: config.tls_cipher_suites.clone(),
-        curves: config.tls_curves.clone(),
+        disable_http2: config.tls.disable_http2,
+        min_version: config.tls.min_version,
+        cipher_suites: config.tls.cipher_suites.clone(),
+        curves: config.tls.curves.clone(),
     };
     let tls = Arc::new(TlsConfig::new(&material)?);
-    if let Some((certificate, key)) = config.tls.files() {
+    if let Some((certificate, key)) = config.tls.pair.files() {
         let (certificate, key) = (certificate.to_owned(), key.to_owned());
         let mut last = (material.cert_chain_pem, material.key_pem);
         follow("serving certificate", &tls, move |tls: &TlsConfig| {
@@ -69,7 +70,7 @@ pub fn install(config: &Config, certs: &Certs, builder: &mut Builder) -> Result<
         })?;
     }
     if !named.is_empty() {
-        let (pairs, mut last) = (config.named_certificates.0.clone(), named);
+        let (pairs, mut last) = (config.tls.named.0.clone(), named);
         follow("certificates of names", &tls, move |tls: &TlsConfig| {
             let named = read_named(&pairs)?;
             if named != last {
@@ -81,7 +82,7 @@ pub fn install(config: &Config, certs: &Certs, builder: &mut Builder) -> Result<
     }
     authorities.follow(&tls)?;
     builder.set_tls(tls);
-    builder.set_own_certificate_end(config.tls.files().is_none().then(|| certs.serving_ends()).flatten());
+    builder.set_own_certificate_end(config.tls.pair.files().is_none().then(|| certs.serving_ends()).flatten());
     Ok(())
 }
 

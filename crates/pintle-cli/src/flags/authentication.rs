@@ -12,6 +12,11 @@ use std::time::Duration;
 with_defaults! {
     /// Which tokens of other parties are accepted.
     pub struct AuthenticationFlags {
+        /// The authorities of client certificates.
+        pub client_ca_file: Option<InputFile>,
+        pub token_file: Option<InputFile>,
+        /// Whether requests without credentials are accepted.
+        pub anonymous: Option<bool>,
         pub config_file: Option<InputFile>,
         pub oidc: OidcFlags,
         pub webhook_file: Option<InputFile>,
@@ -97,6 +102,26 @@ impl AuthenticationFlags {
         ReviewVersion::of_name(&self.webhook_version).unwrap_or_default()
     }
 }
+
+/// The credentials of clients.
+pub static CLIENT_FLAGS: &[Flag] = &[
+    Flag::new(
+        "client-ca-file",
+        |c| &mut c.authentication.client_ca_file,
+        "PEM file with the CA certificates that issue client certificates. Default: a generated CA.",
+    ),
+    Flag::new(
+        "token-auth-file",
+        |c| &mut c.authentication.token_file,
+        "CSV file with static tokens: token,user,uid,\"group1,group2\".",
+    ),
+    Flag::new(
+        "anonymous-auth",
+        |c| &mut c.authentication.anonymous,
+        "Whether requests without credentials are authenticated as system:anonymous; if false they are \
+         rejected. Default: true.",
+    ),
+];
 
 pub static AUTHENTICATION_FLAGS: &[Flag] = &[
     Flag::new(

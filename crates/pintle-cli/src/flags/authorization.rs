@@ -3,7 +3,7 @@
 //! Must never read a file: files are read after all flags have been checked.
 
 use super::FlagError;
-use super::config::with_defaults;
+use super::config::{Config, with_defaults};
 use super::setting::InputFile;
 use super::table::{Flag, must};
 use pintle_kubernetes_auth::Mode;
@@ -49,6 +49,9 @@ const WEBHOOK: &str = "Webhook";
 with_defaults! {
     /// How requests are authorized, apart from the modes.
     pub struct AuthorizationFlags {
+        pub modes: Vec<AuthorizationMode>,
+        /// The policies of the ABAC mode.
+        pub policy_file: Option<InputFile>,
         pub config_file: Option<InputFile>,
         pub webhook_file: Option<InputFile>,
         pub webhook_version: String = ReviewVersion::V1beta1.name().to_owned(),
@@ -60,11 +63,7 @@ with_defaults! {
 impl AuthorizationFlags {
     /// # Errors
     /// The flags contradict each other.
-    pub fn check(
-        &self,
-        given: &BTreeMap<&'static str, Vec<String>>,
-        modes: &[AuthorizationMode],
-    ) -> Result<(), FlagError> {
+    pub fn check(&self, given: &BTreeMap<&'static str, Vec<String>>) -> Result<(), FlagError> {
         let refused = |sentence: &str| Err(FlagError::Combination(sentence.to_owned()));
         let is_legacy = |name: &&str| *name == "authorization-mode" || name.starts_with("authorization-webhook-");
         if self.config_file.is_some() && given.keys().any(is_legacy) {
@@ -73,7 +72,7 @@ impl AuthorizationFlags {
                  are defined",
             );
         }
-        match (modes.contains(&AuthorizationMode::Webhook), &self.webhook_file) {
+        match (self.modes.contains(&AuthorizationMode::Webhook), &self.webhook_file) {
             (true, None) => refused("authorization-mode Webhook's authorization config file not passed"),
             (false, Some(_)) => refused("cannot specify --authorization-webhook-config-file without mode Webhook"),
             _ => Ok(()),
@@ -85,6 +84,31 @@ impl AuthorizationFlags {
         ReviewVersion::of_name(&self.webhook_version).unwrap_or_default()
     }
 }
+
+fn check_modes(config: &Config) -> Result<(), String> {
+    let modes = &config.authorization.modes;
+    for (at, mode) in modes.iter().enumerate() {
+        if modes[..at].contains(mode) {
+            return Err(format!("{} is there more than once", mode.name()));
+        }
+    }
+    must(!modes.is_empty(), "at least one mode must be given")
+}
+
+/// The authorizers in order.
+pub static MODE_FLAGS: &[Flag] = &[
+    Flag::new(
+        "authorization-mode",
+        |c| &mut c.authorization.modes,
+        "Authorization modes in order: Node, RBAC, ABAC, AlwaysAllow, AlwaysDeny. Default: Node,RBAC.",
+    )
+    .checked(check_modes),
+    Flag::new(
+        "authorization-policy-file",
+        |c| &mut c.authorization.policy_file,
+        "File with the policies of mode ABAC, one JSON object per line.",
+    ),
+];
 
 pub static AUTHORIZATION_FLAGS: &[Flag] = &[
     Flag::new(

@@ -4,29 +4,33 @@
 use super::admission::Plugins;
 use super::audit::AuditFlags;
 use super::authentication::AuthenticationFlags;
-use super::authorization::{AuthorizationFlags, AuthorizationMode};
-use super::etcd::Etcd;
+use super::authorization::AuthorizationFlags;
+use super::controllers::ControllerNames;
+use super::diagnostics::LogFlags;
 use super::front_proxy::FrontProxyFlags;
+use super::kubelet::Kubelet;
+use super::network::{NetworkFlags, ReconcilerType};
+use super::process::ProcessFlags;
 use super::servers::{self, PeerFlags};
-use super::setting::{InputFile, NamedPair, Repeated};
+use super::service_accounts::ServiceAccounts;
+use super::setting::InputFile;
+use super::storage::{Etcd, Storage, StorageFlags};
+use super::surface::SurfaceFlags;
 use super::table::{self, Flag};
-use super::values::{self, ServiceRanges};
+use super::tls::TlsFlags;
 use super::version::VersionFlags;
 use super::{FeatureGates, FlagError, runtime_config};
 use crate::config_files::encryption::EncryptionSource;
-use crate::logs::{LogFormat, ModuleVerbosity};
+use crate::logs::LogFormat;
 use pintle::EndpointReconciler;
 use pintle::certs::AdministratorBy;
-use pintle::cors::CorsConfig;
 use pintle_controllers::Controller;
 use pintle_endpoints::Settings;
-use pintle_endpoints::metrics::AllowedLabels;
 use pintle_endpoints::runtime_config::RuntimeConfig;
-use pintle_http::{ServerConfig, TlsVersion};
+use pintle_http::ServerConfig;
 use pintle_kubernetes_auth::Mode;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -57,72 +61,17 @@ macro_rules! with_defaults {
 
 pub(super) use with_defaults;
 
-/// Where objects are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Storage {
-    /// On disk, in the data directory.
-    Embedded,
-    /// In memory: gone when the process ends.
-    Memory,
-    /// In an etcd cluster.
-    Etcd,
-}
-
-/// How servers keep the addresses of the `kubernetes` service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ReconcilerType {
-    #[default]
-    Lease,
-    MasterCount,
-    None,
-}
-
 with_defaults! {
-    /// The configuration of a server from its command line.
+    /// The configuration of a server from its command line. A field belongs to the file of its flags.
     pub struct Config {
-        /// The address to listen on.
-        pub bind_address: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST),
-        pub secure_port: u16 = 6443,
-        /// The address that is published to members of the cluster.
-        pub advertise_address: Option<IpAddr>,
-        /// The host name, with or without a port, that is published to clients.
-        pub endpoint_reconciler: ReconcilerType,
-        /// The number of servers, for the reconciler `master-count`.
-        pub apiserver_count: usize = 1,
-        /// Without effect: reads are always served from memory.
-        pub watch_cache: bool = true,
-        pub external_hostname: Option<String>,
-        pub cors: CorsConfig,
-        pub data_dir: PathBuf = PathBuf::from("pintle-data"),
-        /// The value of `--storage`; [`Config::storage`] also considers the flags of etcd.
-        pub own_storage: Option<Storage>,
+        pub network: NetworkFlags,
+        pub storage: StorageFlags,
         pub etcd: Etcd,
-        pub encryption_config: Option<InputFile>,
-        pub encryption_reload: bool,
-        pub cert_dir: Option<PathBuf>,
-        pub kubeconfig: Option<PathBuf>,
-        pub tls: KeyPair,
-        /// Certificates that are selected by SNI.
-        pub named_certificates: Repeated<NamedPair>,
-        pub tls_min_version: TlsVersion,
-        /// Empty for all.
-        pub tls_cipher_suites: Vec<String>,
-        /// By their numbers in TLS; empty for all.
-        pub tls_curves: Vec<u16>,
-        pub permit_port_sharing: bool,
-        pub egress_selector_file: Option<InputFile>,
-        pub disable_http2: bool,
-        pub client_ca_file: Option<InputFile>,
-        pub token_auth_file: Option<InputFile>,
-        pub anonymous_auth: Option<bool>,
+        pub tls: TlsFlags,
         pub authentication: AuthenticationFlags,
-        pub authorization_modes: Vec<AuthorizationMode>,
-        pub authorization: AuthorizationFlags,
-        /// The policies of the ABAC mode.
-        pub authorization_policy_file: Option<InputFile>,
-        pub service_cluster_ip_ranges: ServiceRanges,
-        pub service_node_ports: RangeInclusive<u16> = values::NODE_PORTS,
         pub service_accounts: ServiceAccounts,
+        pub front_proxy: FrontProxyFlags,
+        pub authorization: AuthorizationFlags,
         /// Group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
         pub runtime_config: RuntimeConfig,
         pub feature_gates: FeatureGates,
@@ -130,40 +79,19 @@ with_defaults! {
         pub(super) gate_items: Vec<String>,
         /// The releases to emulate and to be compatible with.
         pub(super) versions: VersionFlags,
-        pub bootstrap_tokens: bool,
-        pub front_proxy: FrontProxyFlags,
         pub peers: PeerFlags,
-        pub aggregator_routing: bool,
-        pub aggregator_reject_redirects: bool = true,
         pub admission_plugins: Plugins,
         pub audit: AuditFlags,
-        pub tracing_config_file: Option<InputFile>,
+        pub surface: SurfaceFlags,
         /// The caller that knows all addresses sets the address in it.
         pub settings: Settings,
         pub connections: ServerConfig,
-        /// How long the server accepts requests after a stop signal.
-        pub shutdown_delay: Duration,
-        /// Whether requests during the shutdown get a `Retry-After` header.
-        pub shutdown_send_retry_after: bool,
         pub controllers: pintle_controllers::Settings =
             pintle_controllers::Settings { settle_time: CONTROLLERS_SETTLE_TIME, ..Default::default() },
-        /// The controllers that `*` stands for.
-        pub(super) controllers_by_default: Vec<Controller> = Controller::beside_others(),
-        /// The items of all `--controllers` flags.
-        pub(super) controller_items: Vec<String>,
+        pub(super) controller_names: ControllerNames,
         pub kubelet: Kubelet,
-        /// One for each processor by default.
-        pub worker_threads: Option<u32>,
-        /// Whether lines that are not about errors go to standard output.
-        pub split_text_log: bool,
-        pub split_json_log: bool,
-        pub log_format: LogFormat,
-        pub verbosity: u32,
-        pub modules: Vec<ModuleVerbosity>,
-        /// The allowed values of labels, by metric and label.
-        pub metric_labels: AllowedLabels,
-        /// The same in a file, which is read if the flag is absent.
-        pub metric_labels_file: Option<InputFile>,
+        pub process: ProcessFlags,
+        pub logs: LogFlags,
         /// The values of flags as given on the command line.
         pub(super) given: BTreeMap<&'static str, Vec<String>>,
         /// Warnings about the combination of flags.
@@ -178,47 +106,21 @@ pub struct KeyPair {
     pub key: Option<InputFile>,
 }
 
-with_defaults! {
-    /// How kubelets are reached.
-    pub struct Kubelet {
-        pub certificate_authority: Option<InputFile>,
-        pub identity: KeyPair,
-        /// Empty for the default ones.
-        pub address_types: Vec<String>,
-        pub timeout: Duration = pintle::KUBELET_TIMEOUT,
-    }
-}
-
-with_defaults! {
-    /// How service account tokens are issued and verified.
-    pub struct ServiceAccounts {
-        /// The first one issues new tokens.
-        pub issuers: Repeated<String>,
-        pub key_files: Repeated<InputFile>,
-        pub signing_key_file: Option<InputFile>,
-        /// The socket of a signer outside of the server.
-        pub signing_endpoint: Option<PathBuf>,
-        /// The issuers when empty.
-        pub api_audiences: Vec<String>,
-        pub extend_expiration: bool = true,
-        /// 0 is no limit.
-        pub max_expiration: Duration,
-        pub jwks_uri: Option<String>,
-    }
-}
-
 impl Config {
     /// The configuration of a server that is all there is of a control plane: it listens on loopback and runs every controller.
     pub(super) fn alone() -> Config {
-        let mut config = Config { controllers_by_default: Controller::ALL.to_vec(), ..Config::default() };
-        config.controllers.enabled.clone_from(&config.controllers_by_default);
+        let mut config = Config::default();
+        config.controller_names.by_default = Controller::ALL.to_vec();
+        config.controllers.enabled.clone_from(&config.controller_names.by_default);
         config
     }
 
     /// The configuration of a server in kube-apiserver's place: it listens on kube-apiserver's default address, and leaves to
     /// kube-controller-manager what that does in every namespace.
     pub(super) fn in_place_of_kube_apiserver() -> Config {
-        Config { bind_address: IpAddr::V4(Ipv4Addr::UNSPECIFIED), ..Config::default() }
+        let mut config = Config::default();
+        config.network.bind_address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        config
     }
 
     /// Checks flags against each other.
@@ -226,14 +128,14 @@ impl Config {
     /// # Errors
     /// Flags contradict each other.
     pub(super) fn checked(mut self) -> Result<Config, FlagError> {
-        if self.authorization_modes.is_empty() && self.authorization.config_file.is_none() {
+        if self.authorization.modes.is_empty() && self.authorization.config_file.is_none() {
             // kube-apiserver would allow every request, which is a dangerous default.
-            self.authorization_modes = vec![Mode::Node.into(), Mode::Rbac.into()];
+            self.authorization.modes = vec![Mode::Node.into(), Mode::Rbac.into()];
         }
         self.authentication.check()?;
-        self.authorization.check(&self.given, &self.authorization_modes)?;
+        self.authorization.check(&self.given)?;
         for (pair, flags) in [
-            (&self.tls, "--tls-cert-file and --tls-private-key-file"),
+            (&self.tls.pair, "--tls-cert-file and --tls-private-key-file"),
             (&self.kubelet.identity, "--kubelet-client-certificate and --kubelet-client-key"),
             (&self.etcd.identity, "--etcd-certfile and --etcd-keyfile"),
             (&self.front_proxy.identity, "--proxy-client-cert-file and --proxy-client-key-file"),
@@ -244,20 +146,20 @@ impl Config {
         }
         let refused = |sentence: &str| Err(FlagError::Combination(sentence.to_owned()));
         let by_file = self.authorization.config_file.is_some();
-        match (self.authorization_modes.contains(&Mode::Abac.into()), &self.authorization_policy_file) {
+        match (self.authorization.modes.contains(&Mode::Abac.into()), &self.authorization.policy_file) {
             (true, None) => return refused("authorization-mode ABAC's authorization policy file not passed"),
             (false, Some(_)) if !by_file => {
                 return refused("cannot specify --authorization-policy-file without mode ABAC");
             }
             _ => {}
         }
-        if self.own_storage.is_some() && !self.etcd.servers.is_empty() {
+        if self.storage.own.is_some() && !self.etcd.servers.is_empty() {
             return refused("--storage and --etcd-servers exclude each other");
         }
         if self.etcd.servers.is_empty() && !self.etcd.overrides.is_empty() {
             return refused("--etcd-servers-overrides needs --etcd-servers: the embedded store has all resources");
         }
-        if self.encryption_reload && self.encryption_config.is_none() {
+        if self.storage.encryption_reload && self.storage.encryption_config.is_none() {
             return refused(
                 "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
             );
@@ -277,7 +179,7 @@ impl Config {
                 );
             }
         }
-        if self.log_format == LogFormat::Json && !self.modules.is_empty() {
+        if self.logs.format == LogFormat::Json && !self.logs.modules.is_empty() {
             return refused("vmodule: Forbidden: Only supported for text log format");
         }
         let (reading, mutating) = (self.settings.max_read_only_in_flight, self.settings.max_mutating_in_flight);
@@ -296,7 +198,7 @@ impl Config {
         let records_ranges = ["MultiCIDRServiceAllocator", "DisableAllocatorDualWrite"]
             .iter()
             .any(|gate| !self.feature_gates.enabled(gate));
-        if let Some(sentence) = self.service_cluster_ip_ranges.too_large().filter(|_| records_ranges) {
+        if let Some(sentence) = self.network.service_ranges.too_large().filter(|_| records_ranges) {
             return Err(FlagError::Combination(sentence));
         }
         runtime_config::check(&self)?;
@@ -307,12 +209,12 @@ impl Config {
         if self.given.get("tls-min-version").and_then(|versions| versions.last()).is_some_and(early) {
             warn("--tls-min-version is VersionTLS12: earlier versions are not spoken");
         }
-        let advertised = self.advertise_address.filter(|address| !address.is_unspecified());
+        let advertised = self.network.advertise_address.filter(|address| !address.is_unspecified());
         if advertised.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
             warn("--advertise-address is no address for pods: the kubernetes service has no endpoints");
         }
-        if self.authorization_modes.contains(&Mode::AlwaysAllow.into())
-            && self.anonymous_auth.replace(false) == Some(true)
+        if self.authorization.modes.contains(&Mode::AlwaysAllow.into())
+            && self.authentication.anonymous.replace(false) == Some(true)
         {
             warn("--anonymous-auth is not allowed with the authorization mode AlwaysAllow and has been turned off");
         }
@@ -324,9 +226,9 @@ impl Config {
     /// # Errors
     /// The `kubernetes` service would have an address of one family and endpoints of the other one.
     pub fn check_family(&self, advertised: Option<IpAddr>) -> Result<(), FlagError> {
-        let (Some(range), Some(address)) = (self.service_cluster_ip_ranges.first(), advertised) else { return Ok(()) };
+        let (Some(range), Some(address)) = (self.network.service_ranges.first(), advertised) else { return Ok(()) };
         let fits = range.is_ipv4() == address.to_canonical().is_ipv4();
-        match fits || self.endpoint_reconciler == ReconcilerType::None {
+        match fits || self.network.endpoint_reconciler == ReconcilerType::None {
             true => Ok(()),
             false => Err(FlagError::Combination(format!(
                 "service IP family \"{range}\" must match public address family \"{address}\""
@@ -347,20 +249,20 @@ impl Config {
     /// Where objects are stored: in etcd if flags name its servers.
     pub fn storage(&self) -> Storage {
         match self.etcd.servers.is_empty() {
-            true => self.own_storage.unwrap_or(Storage::Embedded),
+            true => self.storage.own.unwrap_or(Storage::Embedded),
             false => Storage::Etcd,
         }
     }
 
     pub fn encryption(&self) -> Option<EncryptionSource> {
-        let path = self.encryption_config.as_deref()?.to_owned();
-        Some(EncryptionSource { path, reload: self.encryption_reload, ..EncryptionSource::default() })
+        let path = self.storage.encryption_config.as_deref()?.to_owned();
+        Some(EncryptionSource { path, reload: self.storage.encryption_reload, ..EncryptionSource::default() })
     }
 
     /// How the administrator of the generated kubeconfig authenticates. With a client CA file, certificates of the
     /// server's own authority are not trusted.
     pub fn administrator(&self) -> AdministratorBy {
-        match self.client_ca_file {
+        match self.authentication.client_ca_file {
             Some(_) => AdministratorBy::Token,
             None => AdministratorBy::Certificate,
         }
@@ -368,16 +270,16 @@ impl Config {
 
     /// The files named by flags that contain secrets.
     pub fn secret_files(&self) -> impl Iterator<Item = &Path> {
-        let pairs = [&self.tls, &self.kubelet.identity, &self.etcd.identity, &self.front_proxy.identity];
+        let pairs = [&self.tls.pair, &self.kubelet.identity, &self.etcd.identity, &self.front_proxy.identity];
         let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
         let others = [
-            &self.token_auth_file,
-            &self.encryption_config,
+            &self.authentication.token_file,
+            &self.storage.encryption_config,
             &self.service_accounts.signing_key_file,
             &self.authentication.webhook_file,
             &self.authorization.webhook_file,
         ];
-        let named = self.named_certificates.0.iter().map(|pair| &*pair.key);
+        let named = self.tls.named.0.iter().map(|pair| &*pair.key);
         let keys = keys.chain(named);
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
     }
@@ -391,19 +293,19 @@ impl Config {
 
     /// How servers keep the addresses of the `kubernetes` service.
     pub fn endpoint_reconciler(&self) -> EndpointReconciler {
-        match self.endpoint_reconciler {
+        match self.network.endpoint_reconciler {
             ReconcilerType::Lease => EndpointReconciler::Lease,
-            ReconcilerType::MasterCount => EndpointReconciler::Count(self.apiserver_count),
+            ReconcilerType::MasterCount => EndpointReconciler::Count(self.network.apiserver_count),
             ReconcilerType::None => EndpointReconciler::None,
         }
     }
 
     pub fn cert_dir(&self) -> PathBuf {
-        self.cert_dir.clone().unwrap_or_else(|| self.data_dir.join("certs"))
+        self.tls.cert_dir.clone().unwrap_or_else(|| self.storage.data_dir.join("certs"))
     }
 
     pub fn kubeconfig(&self) -> PathBuf {
-        self.kubeconfig.clone().unwrap_or_else(|| self.data_dir.join("kubeconfig"))
+        self.tls.kubeconfig.clone().unwrap_or_else(|| self.storage.data_dir.join("kubeconfig"))
     }
 }
 
@@ -489,7 +391,7 @@ mod tests {
             ("--advertise-address=0.0.0.0", 0),
         ] {
             let config = run(line).expect(line);
-            assert_eq!(config.tls_min_version, pintle_http::TlsVersion::Tls12, "{line}");
+            assert_eq!(config.tls.min_version, pintle_http::TlsVersion::Tls12, "{line}");
             assert_eq!(config.warnings.len(), warnings, "{line}: {:?}", config.warnings);
         }
     }
@@ -505,7 +407,7 @@ mod tests {
             ("--service-cluster-ip-range=10.0.0.0/12 --emulated-version=1.33", Ok("10.0.0.0/12")),
             ("--service-cluster-ip-range= --service-node-port-range=0-0", Ok("10.0.0.0/24")),
         ] {
-            let found = run(line).map(|config| config.service_cluster_ip_ranges.to_string());
+            let found = run(line).map(|config| config.network.service_ranges.to_string());
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{line}");
         }
     }

@@ -1,35 +1,49 @@
 //! The flags about logs, metrics and profiles. Guarantees that a flag without an effect here says so.
 //! Must never write a line of the log.
 
-use super::config::Config;
+use super::config::{Config, with_defaults};
 use super::table::{Flag, must, no_effect};
 use super::values;
+use crate::logs::{LogFormat, ModuleVerbosity};
 
+with_defaults! {
+    /// How lines are logged.
+    pub struct LogFlags {
+        pub format: LogFormat,
+        pub verbosity: u32,
+        pub modules: Vec<ModuleVerbosity>,
+        /// Whether lines that are not about errors go to standard output.
+        pub split_text: bool,
+        pub split_json: bool,
+    }
+}
+
+/// The flags, in the order of the help.
 pub static DIAGNOSTICS_FLAGS: &[Flag] = &[
     Flag::new(
         "logging-format",
-        |c| &mut c.log_format,
+        |c| &mut c.logs.format,
         "Format of log lines: text, or json with the members of kube-apiserver's.",
     ),
     Flag::new(
         "v",
-        |c| &mut c.verbosity,
+        |c| &mut c.logs.verbosity,
         "How much is logged: slow requests with their steps from 2, all requests from 3, debug messages from 4, traces from 6, \
          those of libraries from 8 and 10.",
     ),
     Flag::new(
         "vmodule",
-        |c| &mut c.modules,
+        |c| &mut c.logs.modules,
         "How much the files of a name log, for the text format: httplog=3 logs requests.",
     ),
     Flag::new(
         "log-text-split-stream",
-        |c| &mut c.split_text_log,
+        |c| &mut c.logs.split_text,
         "Whether lines about errors go to standard error and all others to standard output, in the text format.",
     ),
     Flag::new(
         "log-json-split-stream",
-        |c| &mut c.split_json_log,
+        |c| &mut c.logs.split_json,
         "Whether lines about errors go to standard error and all others to standard output, in the JSON format.",
     ),
     Flag::read(
@@ -55,7 +69,7 @@ pub static DIAGNOSTICS_FLAGS: &[Flag] = &[
         "NAME,...",
         "Metrics that are not shown, by their full names. Default: none.",
         |c, value| {
-            values::list(value).for_each(|name| c.metric_labels.disable(name));
+            values::list(value).for_each(|name| c.surface.metric_labels.disable(name));
             Ok(())
         },
     ),

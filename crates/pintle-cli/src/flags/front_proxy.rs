@@ -3,19 +3,26 @@
 //! Must never read a file: files are read after all flags have been checked.
 
 use super::FlagError;
-use super::config::KeyPair;
+use super::config::{KeyPair, with_defaults};
 use super::setting::InputFile;
 use super::table::Flag;
 use pintle_auth::authentication::FrontProxyHeaders;
 
-/// The flags that begin with `--requestheader-` and `--proxy-client-`.
-#[derive(Clone, Debug, Default)]
-pub struct FrontProxyFlags {
-    pub client_ca_file: Option<InputFile>,
-    pub allowed_names: Vec<String>,
-    pub headers: FrontProxyHeaders,
-    /// The client certificate for aggregated API servers.
-    pub identity: KeyPair,
+with_defaults! {
+    /// The flags that begin with `--requestheader-` and `--proxy-client-`.
+    pub struct FrontProxyFlags {
+        pub client_ca_file: Option<InputFile>,
+        pub allowed_names: Vec<String>,
+        pub headers: FrontProxyHeaders,
+        /// The client certificate for aggregated API servers.
+        pub identity: KeyPair,
+        /// Whether aggregated API servers are called at the addresses of their pods.
+        pub routes_to_pods: bool,
+        /// Whether a redirection by one is answered with an error.
+        pub rejects_redirects: bool = true,
+        /// Whether bootstrap tokens authenticate nodes.
+        pub bootstrap_tokens: bool,
+    }
 }
 
 impl FrontProxyFlags {
@@ -39,7 +46,7 @@ impl FrontProxyFlags {
 pub static FRONT_PROXY_FLAGS: &[Flag] = &[
     Flag::new(
         "enable-bootstrap-token-auth",
-        |c| &mut c.bootstrap_tokens,
+        |c| &mut c.front_proxy.bootstrap_tokens,
         "Whether secrets of type bootstrap.kubernetes.io/token in kube-system authenticate new nodes.",
     ),
     Flag::new(
@@ -74,7 +81,7 @@ pub static FRONT_PROXY_FLAGS: &[Flag] = &[
     ),
     Flag::new(
         "aggregator-reject-forwarding-redirect",
-        |c| &mut c.aggregator_reject_redirects,
+        |c| &mut c.front_proxy.rejects_redirects,
         "Whether a redirection by an aggregated API server is answered with an error.",
     ),
     Flag::new(
@@ -88,3 +95,10 @@ pub static FRONT_PROXY_FLAGS: &[Flag] = &[
         "PEM file with the private key of the client certificate for aggregated API servers.",
     ),
 ];
+
+/// How aggregated API servers are reached.
+pub static ROUTING_FLAGS: &[Flag] = &[Flag::new(
+    "enable-aggregator-routing",
+    |c| &mut c.front_proxy.routes_to_pods,
+    "Whether aggregated API servers are called at the addresses of their pods.",
+)];

@@ -2,6 +2,7 @@
 //! kube-apiserver's message. Must never decide what is served by default: the resources do.
 
 use super::config::Config;
+use super::table::Flag;
 use super::{FlagError, values};
 use pintle_handlers::known_kinds;
 use pintle_resource::Resource;
@@ -10,6 +11,27 @@ use std::collections::BTreeSet;
 const ALL: &str = "api/all";
 /// The keys that stand for several versions.
 const STAGES: [&str; 4] = [ALL, "api/ga", "api/beta", "api/alpha"];
+
+/// The flags of APIs and feature gates.
+pub static API_FLAGS: &[Flag] = &[
+    Flag::read(
+        "runtime-config",
+        "API=true|false,...",
+        "APIs to turn on or off: group/version, group/version/resource, api/all, api/ga, api/beta, api/alpha.",
+        read,
+    ),
+    Flag::read(
+        "feature-gates",
+        "GATE=true|false,...",
+        "Feature gates to turn on or off. Those without effect are listed below.",
+        feature_gates,
+    ),
+];
+
+fn feature_gates(config: &mut Config, value: &str) -> Result<(), String> {
+    config.gate_items.extend(values::list(value).map(str::to_owned));
+    Ok(())
+}
 
 /// Adds items: group-versions, resources, or keys that stand for several versions.
 ///

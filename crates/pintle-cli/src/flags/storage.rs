@@ -1,10 +1,67 @@
 //! The flags about storage: one row each.
 //! Guarantees that the help of a flag without effect says so, and that a value which would need an effect is rejected.
-//! Must never contain defaults: they are in the configuration.
+//! Must never read a file: files are read after all flags have been checked.
 
-use super::config::Config;
+use super::config::{Config, KeyPair, with_defaults};
+use super::overrides::{self, OwnCluster, ServersOverride};
+use super::setting::InputFile;
 use super::table::{Flag, must};
 use super::values;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Where objects are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// On disk, in the data directory.
+    Embedded,
+    /// In memory: gone when the process ends.
+    Memory,
+    /// In an etcd cluster.
+    Etcd,
+}
+
+with_defaults! {
+    /// Where objects are stored, and how.
+    pub struct StorageFlags {
+        pub data_dir: PathBuf = PathBuf::from("pintle-data"),
+        /// The value of `--storage`; [`Config::storage`] also considers the flags of etcd.
+        pub own: Option<Storage>,
+        pub encryption_config: Option<InputFile>,
+        pub encryption_reload: bool,
+        /// Without effect: reads are always served from memory.
+        pub watch_cache: bool = true,
+    }
+}
+
+with_defaults! {
+    /// Connection and use of etcd.
+    pub struct Etcd {
+        pub servers: Vec<String>,
+        /// Resources in other clusters.
+        pub overrides: Vec<ServersOverride>,
+        pub prefix: String = "/registry".to_owned(),
+        pub ca_file: Option<InputFile>,
+        pub identity: KeyPair,
+        /// Applies to every store; 0 is never.
+        pub compaction_interval: Duration = Duration::from_secs(5 * 60),
+        pub health_timeout: Duration = Duration::from_secs(2),
+        pub ready_timeout: Duration = Duration::from_secs(2),
+        /// 0 is never.
+        pub size_interval: Duration = Duration::from_secs(30),
+        pub lease_reuse_seconds: u32 = 60,
+        /// Whether objects are written as JSON, not as protobuf.
+        pub json: bool,
+    }
+}
+
+impl Etcd {
+    /// The other clusters, with their resources.
+    pub fn own_clusters(&self) -> Vec<OwnCluster> {
+        // The overrides were checked when they were parsed.
+        overrides::clusters(&self.overrides).unwrap_or_default()
+    }
+}
 
 /// The encodings of built-in kinds in etcd.
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -38,17 +95,35 @@ fn check_servers(config: &Config) -> Result<(), String> {
     must(are_good, "must be URLs, such as https://10.0.0.1:2379")
 }
 
+/// Where objects are stored.
+pub static PLACE_FLAGS: &[Flag] = &[
+    Flag::new("data-dir", |c| &mut c.storage.data_dir, "Directory of the embedded store."),
+    Flag::read(
+        "storage",
+        "KIND",
+        "Where objects are stored: embedded (on disk) or memory. Default: embedded.",
+        |c, value| {
+            c.storage.own = Some(match value {
+                "embedded" => Storage::Embedded,
+                "memory" => Storage::Memory,
+                _ => return Err("must be embedded or memory".to_owned()),
+            });
+            Ok(())
+        },
+    ),
+];
+
 /// The flags, in the order of the help.
 pub static STORAGE_FLAGS: &[Flag] = &[
     Flag::only("storage-backend", "etcd3", "Storage API of etcd."),
     Flag::new(
         "encryption-provider-config",
-        |c| &mut c.encryption_config,
+        |c| &mut c.storage.encryption_config,
         "File with the EncryptionConfiguration for encryption at rest.",
     ),
     Flag::new(
         "encryption-provider-config-automatic-reload",
-        |c| &mut c.encryption_reload,
+        |c| &mut c.storage.encryption_reload,
         "Whether the encryption configuration is reloaded when its file changes.",
     ),
     Flag::new(
@@ -65,7 +140,7 @@ pub static STORAGE_FLAGS: &[Flag] = &[
          Existing objects are not moved. Namespaces, quotas, services, their addresses and definitions cannot be stored \
          elsewhere.",
     )
-    .checked(|c| super::overrides::clusters(&c.etcd.overrides).map(drop)),
+    .checked(|c| overrides::clusters(&c.etcd.overrides).map(drop)),
     Flag::new("etcd-prefix", |c| &mut c.etcd.prefix, "Prefix of all keys in etcd.")
         .checked(|c| must(!c.etcd.prefix.trim_matches('/').is_empty(), "must be a path")),
     Flag::new("etcd-cafile", |c| &mut c.etcd.ca_file, "PEM file with the CA certificates of etcd."),
@@ -122,7 +197,7 @@ pub static STORAGE_FLAGS: &[Flag] = &[
     ),
     Flag::new(
         "watch-cache",
-        |c| &mut c.watch_cache,
+        |c| &mut c.storage.watch_cache,
         "Whether lists are as from a cache: with false, one at resourceVersion=0 is limited, too. Reads are served from memory \
          either way.",
     ),

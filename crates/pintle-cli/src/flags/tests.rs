@@ -28,16 +28,16 @@ fn the_program_name_decides_the_address() {
     ];
     for (line, address) in rows {
         let config = run(line).expect(line);
-        assert_eq!(config.bind_address.to_string(), address, "{line}");
+        assert_eq!(config.network.bind_address.to_string(), address, "{line}");
     }
     let config = run("pintle").expect("valid");
-    assert_eq!(config.secure_port, 6443);
+    assert_eq!(config.network.secure_port, 6443);
     assert_eq!(config.storage(), Storage::Embedded);
-    assert_eq!(config.data_dir, Path::new("pintle-data"));
+    assert_eq!(config.storage.data_dir, Path::new("pintle-data"));
     assert_eq!(config.kubeconfig(), Path::new("pintle-data/kubeconfig"));
-    assert_eq!(config.authorization_modes, [Mode::Node, Mode::Rbac].map(AuthorizationMode::from));
-    assert_eq!(config.service_cluster_ip_ranges[0].to_string(), "10.0.0.0/24");
-    assert_eq!(config.anonymous_auth, None);
+    assert_eq!(config.authorization.modes, [Mode::Node, Mode::Rbac].map(AuthorizationMode::from));
+    assert_eq!(config.network.service_ranges[0].to_string(), "10.0.0.0/24");
+    assert_eq!(config.authentication.anonymous, None);
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_usual_command_line() {
          --service-account-signing-key-file {file} --service-account-max-token-expiration=2h --api-audiences=a,b"
     );
     let config = run(&line).expect("valid");
-    assert_eq!(config.secure_port, 6510);
+    assert_eq!(config.network.secure_port, 6510);
     assert_eq!(config.cert_dir(), Path::new("/c"));
     assert_eq!(config.kubeconfig(), Path::new("/d/kubeconfig"));
     assert_eq!(config.service_accounts.issuers.0, ["https://kubernetes.default.svc"]);
@@ -82,7 +82,9 @@ fn command_lines_of_installers() {
     let config = run(&format!("{kubeadm} {hardened}")).expect("taken");
     assert_eq!(config.storage(), Storage::Etcd);
     assert_eq!(config.kubelet.address_types, ["InternalIP", "ExternalIP", "Hostname"]);
-    assert!([&config.tls, &config.etcd.identity, &config.kubelet.identity].iter().all(|pair| pair.files().is_some()));
+    assert!(
+        [&config.tls.pair, &config.etcd.identity, &config.kubelet.identity].iter().all(|pair| pair.files().is_some())
+    );
     let seconds =
         config.admission_plugins.configuration(&Default::default(), &|_| false).expect("valid").toleration_seconds;
     assert_eq!((seconds.not_ready, seconds.unreachable), (-60, 30));
@@ -93,17 +95,17 @@ fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
     let rows: [(&str, Check); 21] = [
         ("pintle --logging-format=json --logging-format=text --logging-format json", |c| {
-            c.log_format == LogFormat::Json
+            c.logs.format == LogFormat::Json
         }),
-        ("pintle --allow_privileged --profiling=0 --storage-backend etcd3 --v 3", |c| c.verbosity == 3),
+        ("pintle --allow_privileged --profiling=0 --storage-backend etcd3 --v 3", |c| c.logs.verbosity == 3),
         ("pintle --storage-backend= --client-ca-file= --advertise-address=", |c| {
-            c.client_ca_file.is_none() && c.advertise_address.is_none()
+            c.authentication.client_ca_file.is_none() && c.network.advertise_address.is_none()
         }),
-        ("pintle -v=4", |c| c.verbosity == 4),
-        ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
+        ("pintle -v=4", |c| c.logs.verbosity == 4),
+        ("pintle -v 5 --secure-port=1", |c| c.logs.verbosity == 5 && c.network.secure_port == 1),
         ("pintle --storage=memory --storage embedded", |c| c.storage() == Storage::Embedded),
         ("pintle --authorization-mode=RBAC --authorization-mode=AlwaysDeny", |c| {
-            c.authorization_modes == [Mode::Rbac, Mode::AlwaysDeny].map(AuthorizationMode::from)
+            c.authorization.modes == [Mode::Rbac, Mode::AlwaysDeny].map(AuthorizationMode::from)
         }),
         ("pintle --runtime-config=api/all=true,apps/v1=false,/v1", |c| {
             let expected = [("api/all", true), ("apps/v1", false), ("v1", true)];
@@ -117,15 +119,15 @@ fn forms_of_flags() {
         }),
         (
             "pintle --shutdown-send-retry-after --shutdown-watch-termination-grace-period 20s --livez-grace-period=1m",
-            |c| c.shutdown_send_retry_after && c.connections.long_running_grace.as_secs() == 20,
+            |c| c.process.shutdown.send_retry_after && c.connections.long_running_grace.as_secs() == 20,
         ),
         ("pintle --goaway-chance=0.02 --shutdown-delay-duration=5s --max-requests-inflight=0", |c| {
             c.connections.goaway_chance == 0.02
-                && c.shutdown_delay.as_secs() == 5
+                && c.process.shutdown.delay.as_secs() == 5
                 && c.settings.max_read_only_in_flight == 0
         }),
         ("pintle --tls-min-version VersionTLS13 --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", |c| {
-            c.tls_min_version == TlsVersion::Tls13 && c.tls_cipher_suites == ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]
+            c.tls.min_version == TlsVersion::Tls13 && c.tls.cipher_suites == ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]
         }),
         (
             "pintle --etcd-servers=http://a:1,https://b:2 --etcd-servers c:3 --etcd-prefix /x --etcd-compaction-interval=0",
@@ -139,10 +141,10 @@ fn forms_of_flags() {
         ("pintle --etcd-servers=unix://localhost:m10,unixs:///run/etcd.sock,unix:@etcd", |c| c.etcd.servers.len() == 3),
         (
             "pintle --external-hostname=a:1 --cors-allowed-origins= --strict-transport-security-directives=preload",
-            |c| c.external_hostname.as_deref() == Some("a:1"),
+            |c| c.surface.external_hostname.as_deref() == Some("a:1"),
         ),
-        ("pintle", |c| c.worker_threads.is_none()),
-        ("pintle --worker-threads=3", |c| c.worker_threads == Some(3)),
+        ("pintle", |c| c.process.worker_threads.is_none()),
+        ("pintle --worker-threads=3", |c| c.process.worker_threads == Some(3)),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| {
             c.connections.max_concurrent_streams == 100
         }),
@@ -316,9 +318,9 @@ fn errors_name_the_flag() {
 #[test]
 fn allowing_everything_keeps_anonymous_requests_out() {
     let config = run("pintle --authorization-mode=AlwaysAllow").expect("valid");
-    assert!(config.anonymous_auth == Some(false) && config.warnings.is_empty());
+    assert!(config.authentication.anonymous == Some(false) && config.warnings.is_empty());
     let config = run("pintle --authorization-mode=AlwaysAllow --anonymous-auth").expect("valid");
-    assert!(config.anonymous_auth == Some(false) && config.warnings.len() == 1);
+    assert!(config.authentication.anonymous == Some(false) && config.warnings.len() == 1);
 }
 
 #[test]
@@ -331,7 +333,8 @@ fn node_mode_without_its_plugin_is_warned_of_if_kubelets_can_connect() {
         ("pintle serve --enable-admission-plugins=NodeRestriction", false),
     ] {
         let config = run(line).expect("valid");
-        let warning = config.admission_plugins.permissive_node_mode(&config.authorization_modes, config.bind_address);
+        let warning =
+            config.admission_plugins.permissive_node_mode(&config.authorization.modes, config.network.bind_address);
         assert_eq!(warning.is_some(), warns, "{line}");
     }
 }
@@ -459,7 +462,7 @@ fn flags_without_effect_are_warned_of() {
     assert!(run(quiet).expect("valid").warnings.is_empty());
     let refused = run("pintle --vmodule=a=1 --logging-format=json").expect_err("two formats");
     assert!(refused.contains("Only supported for text log format"), "{refused}");
-    assert_eq!(run("pintle --vmodule=a=1,b*=2").expect("valid").modules.len(), 2);
+    assert_eq!(run("pintle --vmodule=a=1,b*=2").expect("valid").logs.modules.len(), 2);
 }
 
 #[test]
@@ -469,10 +472,10 @@ fn flags_of_logs_metrics_and_curves() {
                       --permit-port-sharing",
     )
     .expect("valid");
-    let hidden = ["a", "b", "c", "d"].map(|name| config.metric_labels.is_disabled(name));
+    let hidden = ["a", "b", "c", "d"].map(|name| config.surface.metric_labels.is_disabled(name));
     assert_eq!(hidden, [true, true, true, false]);
-    assert_eq!((&config.tls_curves[..], config.split_text_log, config.split_json_log), (&[29, 23][..], true, false));
-    assert!(config.permit_port_sharing);
+    assert_eq!((&config.tls.curves[..], config.logs.split_text, config.logs.split_json), (&[29, 23][..], true, false));
+    assert!(config.network.permit_port_sharing);
     let file = std::env::current_exe().expect("this test").display().to_string();
     for (line, reason) in [
         ("--tls-curve-preferences=25", "curve 25 is not supported"),
