@@ -44,6 +44,7 @@ pub struct Builder {
     pub(crate) services: ServiceNetwork,
     pub(crate) advertised: AdvertisedServer,
     pub(crate) aggregation: AggregationOptions,
+    #[cfg(feature = "kubelet")]
     pub(crate) kubelet_address_types: Vec<String>,
     pub(crate) post_start_hooks: Vec<&'static str>,
     pub(crate) own_certificate_ends: Option<SystemTime>,
@@ -68,6 +69,7 @@ impl Builder {
             services: ServiceNetwork::default(),
             advertised: AdvertisedServer::default(),
             aggregation: AggregationOptions::default(),
+            #[cfg(feature = "kubelet")]
             kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
             post_start_hooks: Vec::new(),
             own_certificate_ends: None,
@@ -167,6 +169,7 @@ impl Builder {
     }
 
     /// Sets the node address types for connections to kubelets, the preferred first.
+    #[cfg(feature = "kubelet")]
     pub fn set_kubelet_address_types(&mut self, types: Vec<String>) {
         self.kubelet_address_types = types;
     }

@@ -36,6 +36,7 @@ use std::time::Duration;
 use tokio::task::AbortHandle;
 
 /// The time to live of an address lease.
+#[cfg(feature = "etcd")]
 pub const LIFETIME_SECONDS: u32 = 15;
 
 const RENEW_PERIOD: Duration = Duration::from_secs(10);

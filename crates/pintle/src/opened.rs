@@ -6,11 +6,13 @@ use crate::builder::Builder;
 use crate::controllers::PreparedControllers;
 use crate::first_writes::{FirstWrites, Work};
 use crate::identity_lease::IdentityLease;
+#[cfg(feature = "kubelet")]
+use crate::kubelets;
 use crate::serving::Serving;
 use crate::start_error::StartError;
 use crate::{
-    admission, aggregation, bootstrap, built_in_groups, certs, controllers, flow_control, hooks, kubelets,
-    node_objects, rbac, service_network, storage_versions,
+    admission, aggregation, bootstrap, built_in_groups, certs, controllers, flow_control, hooks, node_objects, rbac,
+    service_network, storage_versions,
 };
 use pintle_kubernetes_auth::rbac::{Rbac, RbacSnapshot};
 use pintle_registry::Registry;
@@ -68,6 +70,7 @@ impl Opened {
         let nodes = Arc::new(node_objects::Objects::default());
         let reload = builder.authorization.prepare(&mut generic, &roles, &nodes, &mut hooks);
         let manifests = builder.admission.prepare(&mut generic, &roles, &builder.webhooks, emulated_minor);
+        #[cfg(feature = "kubelet")]
         kubelets::prepare(&mut generic);
         flow_control::prepare(&mut generic, &mut hooks);
         storage_versions::prepare(&generic, &mut hooks);
@@ -83,6 +86,7 @@ impl Opened {
         }
         admission::install(manifests, &opened)?;
         builder.authentication.install(&mut opened)?;
+        #[cfg(feature = "kubelet")]
         kubelets::install(&opened, builder.kubelet_address_types);
         service_network::install(&opened, allocators.clone());
         if builder.is_in_memory {

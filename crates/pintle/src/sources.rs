@@ -3,7 +3,9 @@
 
 mod conditions;
 mod conversions;
+#[cfg(feature = "kms")]
 mod encryption;
+#[cfg(feature = "etcd")]
 mod etcd;
 mod manifests;
 mod pod_security;
@@ -16,7 +18,9 @@ mod work_queues;
 
 pub use conditions::render as conditions;
 pub use conversions::render as conversions;
+#[cfg(feature = "kms")]
 pub use encryption::render as encryption;
+#[cfg(feature = "etcd")]
 pub use etcd::render as etcd;
 pub use manifests::render as manifests;
 pub use pod_security::render as pod_security;

@@ -5,11 +5,17 @@ use crate::certs::{self, AdministratorBy, ServingNames};
 use crate::delegation::{Delegation, DelegationError};
 use crate::{AuthenticatedUsers, Builder, Serving, StartError};
 use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess, TokenFile, TokenFileError};
+#[cfg(feature = "etcd")]
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_http::{TlsConfig, TlsMaterial};
+#[cfg(feature = "etcd")]
 use pintle_registry::EtcdCodec;
-use pintle_resource::{Group, Resources};
-use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store, StoreError, TranscodingStore};
+use pintle_resource::Group;
+#[cfg(feature = "etcd")]
+use pintle_resource::Resources;
+#[cfg(feature = "etcd")]
+use pintle_storage::TranscodingStore;
+use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store, StoreError};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +39,7 @@ pub struct Options {
     /// A file of bearer tokens and their users.
     pub token_auth_file: Option<PathBuf>,
     /// URLs of the etcd cluster that objects are kept in, instead of the data directory.
+    #[cfg(feature = "etcd")]
     pub etcd_servers: Vec<String>,
     /// The feature gates that are on.
     pub feature_gates: Vec<String>,
@@ -79,6 +86,7 @@ impl Default for Options {
             secure_port: 6443,
             data_dir: None,
             token_auth_file: None,
+            #[cfg(feature = "etcd")]
             etcd_servers: Vec::new(),
             feature_gates: Vec::new(),
             tls_cert_file: None,
@@ -118,6 +126,7 @@ impl Options {
                 "--secure-port" => options.secure_port = value.parse().map_err(|_| invalid("no port".into()))?,
                 "--data-dir" => options.data_dir = Some(value.into()),
                 "--token-auth-file" => options.token_auth_file = Some(value.into()),
+                #[cfg(feature = "etcd")]
                 "--etcd-servers" => options.etcd_servers = value.split(',').map(str::to_owned).collect(),
                 "--tls-cert-file" => options.tls_cert_file = Some(value.into()),
                 "--tls-private-key-file" => options.tls_private_key_file = Some(value.into()),
@@ -163,7 +172,11 @@ impl Options {
     /// # Errors
     /// A file cannot be read, the store cannot be opened, the port is taken, or the delegated server does not respond.
     pub async fn builder(&self, groups: Vec<Group>) -> Result<Builder, OptionsError> {
-        let mut builder = Builder::new(self.store(&groups)?);
+        #[cfg(feature = "etcd")]
+        let store = if self.etcd_servers.is_empty() { self.own_store()? } else { self.cluster(&groups)? };
+        #[cfg(not(feature = "etcd"))]
+        let store = self.own_store()?;
+        let mut builder = Builder::new(store);
         groups.into_iter().for_each(|group| builder.add_group(group));
         if let Some(path) = &self.token_auth_file {
             let text =
@@ -187,17 +200,20 @@ impl Options {
         Ok(builder)
     }
 
-    /// The cluster if one is named, the data directory if there is one, memory otherwise.
-    fn store(&self, groups: &[Group]) -> Result<Arc<dyn Store>, OptionsError> {
-        if !self.etcd_servers.is_empty() {
-            let resources = Arc::new(Resources::default());
-            resources.update(|table| {
-                groups.iter().for_each(|group| table.install_group(group, |_| true));
-            });
-            let options = EtcdOptions { endpoints: self.etcd_servers.clone(), ..EtcdOptions::default() };
-            let etcd: Arc<dyn Store> = Arc::new(EtcdStore::new(options)?);
-            return Ok(Arc::new(TranscodingStore::new(etcd, Arc::new(EtcdCodec::new(resources)))));
-        }
+    /// The store in the named cluster.
+    #[cfg(feature = "etcd")]
+    fn cluster(&self, groups: &[Group]) -> Result<Arc<dyn Store>, OptionsError> {
+        let resources = Arc::new(Resources::default());
+        resources.update(|table| {
+            groups.iter().for_each(|group| table.install_group(group, |_| true));
+        });
+        let options = EtcdOptions { endpoints: self.etcd_servers.clone(), ..EtcdOptions::default() };
+        let etcd: Arc<dyn Store> = Arc::new(EtcdStore::new(options)?);
+        Ok(Arc::new(TranscodingStore::new(etcd, Arc::new(EtcdCodec::new(resources)))))
+    }
+
+    /// The store in the data directory if there is one, in memory otherwise.
+    fn own_store(&self) -> Result<Arc<dyn Store>, OptionsError> {
         let Some(directory) = &self.data_dir else { return Ok(Arc::new(MemoryStore::new())) };
         let file = |error| OptionsError::File { path: directory.clone(), error };
         crate::private_files::create_directory(directory).map_err(file)?;
