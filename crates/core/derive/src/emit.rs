@@ -2,12 +2,14 @@
 //! Guarantees that everything emitted is a static, a constant or an inlined function. Must never refer to values of
 //! other types, because types may be recursive.
 
-use crate::field::{Field, generic};
+use crate::field::Field;
 use crate::rules;
+use crate::shape::generic;
 use crate::tags::{self, StructTags};
+use crate::words::literal;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
-use syn::{Data, DeriveInput, Expr, Fields, Ident, spanned::Spanned};
+use syn::{Data, DeriveInput, Fields, Ident, spanned::Spanned};
 
 pub fn api_type(input: &DeriveInput) -> syn::Result<TokenStream> {
     let Data::Struct(data) = &input.data else {
@@ -32,7 +34,8 @@ pub fn api_type(input: &DeriveInput) -> syn::Result<TokenStream> {
     let conversions = conversions(name, &tags, &fields);
     let names = field_names(name, &fields);
     let assertions = fields.iter().map(|field| rules::assertions(&field.tags.rules, field.ty));
-    Ok(quote! { #schema #conversions #names #(#assertions)* })
+    let resource = tags.resource.as_ref().map(|resource| resource.emit(name));
+    Ok(quote! { #schema #conversions #names #resource #(#assertions)* })
 }
 
 fn check_together(tags: &StructTags, fields: &[Field]) -> syn::Result<()> {
@@ -183,18 +186,6 @@ fn field_type(field: &Field) -> TokenStream {
             }
             list
         }))
-    }
-}
-
-pub fn literal(default: &Expr) -> TokenStream {
-    match default {
-        Expr::Lit(lit) => match &lit.lit {
-            syn::Lit::Bool(value) => quote!(Literal::Bool(#value)),
-            syn::Lit::Str(value) => quote!(Literal::String(#value)),
-            value => quote!(Literal::Int(#value)),
-        },
-        Expr::Unary(negative) => quote!(Literal::Int(#negative)),
-        _ => quote!(Literal::Empty),
     }
 }
 

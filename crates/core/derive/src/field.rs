@@ -2,19 +2,10 @@
 //! Guarantees that a field is consistent after `Field::read`; emitting needs no further checks.
 
 use crate::rules;
-use crate::tags::{self, FieldTags, camel_case};
-use syn::{Expr, ExprLit, GenericArgument, Ident, Lit, PathArguments, Type};
-
-/// The written type of a field, as far as tags depend on it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    List,
-    Map,
-    Bool,
-    Int,
-    String,
-    Other,
-}
+use crate::shape::{Shape, generic, shape};
+use crate::tags::{self, FieldTags};
+use crate::words::camel_case;
+use syn::{Expr, ExprLit, Ident, Lit, Type};
 
 pub struct Field<'a> {
     pub ident: &'a Ident,
@@ -147,29 +138,5 @@ fn settle_publication(tags: &mut FieldTags) {
     if !tags.optional && !tags.required {
         let has = |name: &str| tags.rules.iter().any(|rule| rule.tag.name == name);
         (tags.optional, tags.required) = (has("optional"), has("required"));
-    }
-}
-
-/// The argument of a generic type with this name.
-pub fn generic<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
-    let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last().filter(|segment| segment.ident == name)?;
-    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
-    arguments.args.iter().rev().find_map(|argument| match argument {
-        GenericArgument::Type(ty) => Some(ty),
-        _ => None,
-    })
-}
-
-pub fn shape(ty: &Type) -> Shape {
-    let Type::Path(path) = ty else { return Shape::Other };
-    let Some(last) = path.path.segments.last() else { return Shape::Other };
-    match last.ident.to_string().as_str() {
-        "Vec" => Shape::List,
-        "BTreeMap" => Shape::Map,
-        "bool" => Shape::Bool,
-        "i32" | "i64" => Shape::Int,
-        "String" => Shape::String,
-        _ => Shape::Other,
     }
 }

@@ -1,8 +1,8 @@
 //! Validation tags: parses them by the catalogue, checks their places, and writes them as static rules.
 //! Must never know a tag by name, except for the spelling of payloads: `pintle_tags` defines the tags.
 
-use crate::field::{Shape, generic, shape};
-use crate::tags::{camel_case, nearest};
+use crate::shape::{Shape, generic, shape};
+use crate::words::{camel_case, literal, nearest};
 use pintle_tags::{Payload, Place, Tag, formats};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -90,7 +90,7 @@ impl RuleTag {
                 input.parse::<Token![=]>().map_err(|_| wrong())?;
                 let value: Expr = input.parse().map_err(|_| wrong())?;
                 places = literal_places(&value).ok_or_else(wrong)?;
-                crate::emit::literal(&value)
+                literal(&value)
             }
             Payload::Member => {
                 let payload;

@@ -1,14 +1,16 @@
 //! The tags in `#[k8s(...)]` of a struct and of a field, parsed and checked one by one.
 //! Must never compare tags: `field` does.
 
+use crate::resource::ResourceTag;
 use crate::rules::RuleTag;
+use crate::words::{name_of, nearest, one_of, strings};
 use syn::meta::ParseNestedMeta;
-use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
 
 /// The tags of a struct other than validation, for messages.
-const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "union", "validation_order"];
+const STRUCT_TAGS: &[&str] =
+    &["reserved", "struct_type", "wrapper", "json_union", "union", "validation_order", "resource"];
 
 /// The tags of a field other than validation, for messages.
 const FIELD_TAGS: &[&str] = &[
@@ -39,6 +41,7 @@ pub struct StructTags {
     /// The JSON name of the discriminator, or "".
     pub union: Option<LitStr>,
     pub validation_order: Vec<LitStr>,
+    pub resource: Option<ResourceTag>,
     pub rules: Vec<RuleTag>,
 }
 
@@ -89,6 +92,7 @@ pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
                 tags.union = Some(discriminator);
             }
             "validation_order" => tags.validation_order = strings(&meta)?,
+            "resource" => tags.resource = Some(ResourceTag::read(&meta)?),
             other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
                 let known = nearest(other, STRUCT_TAGS.iter().copied().chain(validation_tags()));
                 Err(meta.error(format!("unknown tag `{other}` on a struct; {known}")))
@@ -136,53 +140,10 @@ fn validation_tags() -> impl Iterator<Item = &'static str> {
     pintle_tags::CATALOGUE.iter().map(|tag| tag.name)
 }
 
-/// A suggestion for a word: the similar name, or all of them.
-pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
-    let near = names.iter().map(|name| (distance(word, name), name)).min();
-    match near.filter(|(distance, _)| *distance <= word.len() / 3) {
-        Some((_, name)) => format!("is `{name}` meant?"),
-        None => format!("known: {}", names.join(", ")),
-    }
-}
-
-/// The edit distance of two words.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (column, y) in b.bytes().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// A validation tag; `None` if it is not in the catalogue.
 fn rule(meta: &ParseNestedMeta, name: &str) -> Option<syn::Result<RuleTag>> {
     let tag = pintle_tags::find(name)?;
     Some(meta.path.require_ident().and_then(|ident| RuleTag::read(ident, tag, meta.input)))
-}
-
-/// The JSON name of `ready_replicas`: `readyReplicas`.
-pub fn camel_case(ident: &Ident) -> String {
-    let text = ident.to_string();
-    let text = text.strip_prefix("r#").unwrap_or(&text);
-    let mut name = String::with_capacity(text.len());
-    let mut upper = false;
-    for c in text.chars() {
-        match c {
-            '_' => upper = true,
-            c if upper => {
-                name.extend(c.to_uppercase());
-                upper = false;
-            }
-            c => name.push(c),
-        }
-    }
-    name
 }
 
 /// The text of the doc comments, joined as a paragraph.
@@ -204,26 +165,6 @@ pub fn doc(attributes: &[Attribute]) -> String {
 fn each_tag(attributes: &[Attribute], mut read: impl FnMut(ParseNestedMeta) -> syn::Result<()>) -> syn::Result<()> {
     let ours = attributes.iter().filter(|attribute| attribute.path().is_ident("k8s"));
     ours.into_iter().try_for_each(|attribute| attribute.parse_nested_meta(&mut read))
-}
-
-fn name_of(meta: &ParseNestedMeta) -> syn::Result<String> {
-    meta.path.get_ident().map(Ident::to_string).ok_or_else(|| meta.error("a tag is one word"))
-}
-
-fn one_of(meta: &ParseNestedMeta, allowed: &[&str]) -> syn::Result<Ident> {
-    let word: Ident = meta.value()?.parse()?;
-    if allowed.iter().any(|name| word == name) {
-        Ok(word)
-    } else {
-        Err(syn::Error::new(word.span(), format!("`{word}` is not one of {}", allowed.join(", "))))
-    }
-}
-
-fn strings(meta: &ParseNestedMeta) -> syn::Result<Vec<LitStr>> {
-    let content;
-    syn::parenthesized!(content in meta.input);
-    let items = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?;
-    Ok(items.into_iter().collect())
 }
 
 fn reserved(meta: &ParseNestedMeta) -> syn::Result<Reserved> {

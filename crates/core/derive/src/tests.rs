@@ -74,3 +74,25 @@ fn wrong_tags_are_told() {
             .starts_with("unknown rule `need`; known: optional, required,")
     );
 }
+
+#[test]
+fn kinds_say_how_they_are_served() {
+    let refusal = |tag: proc_macro2::TokenStream| {
+        let input = syn::parse2(quote! { #[k8s(resource(#tag))] struct Lamp {} }).expect("a struct");
+        api_type(&input).map_or_else(|error| error.to_string(), |_| "accepted".to_owned())
+    };
+    for (tag, text) in [
+        (quote!(group = "g", plural = "lamps", namespaced), "accepted"),
+        (
+            quote!(group = "", version = "v1", plural = "lamps", singular = "light", short_names("la"), cluster),
+            "accepted",
+        ),
+        (quote!(plural = "lamps", cluster), "`resource` lacks `group`; written `resource("),
+        (quote!(group = "g", cluster), "`resource` lacks `plural`; "),
+        (quote!(group = "g", plural = "lamps"), "`resource` lacks `namespaced` or `cluster`; "),
+        (quote!(group = "g", plural = "lamps", global), "unknown word `global` in `resource`; "),
+    ] {
+        let found = refusal(tag);
+        assert!(found.starts_with(text), "{found}");
+    }
+}

@@ -393,10 +393,10 @@ pub mod derived {
 /// ```
 #[macro_export]
 macro_rules! string_type {
-    ($(#[doc = $doc:literal])* #[closed] pub $name:ident { $($values:tt)* }) => {
+    (@declare $(#[doc = $doc:literal])* #[closed] pub $name:ident { $($values:tt)* }) => {
         $crate::string_type! { @type true, [$($doc)*] $name { $($values)* } }
     };
-    ($(#[doc = $doc:literal])* pub $name:ident { $($values:tt)* }) => {
+    (@declare $(#[doc = $doc:literal])* pub $name:ident { $($values:tt)* }) => {
         $crate::string_type! { @type false, [$($doc)*] $name { $($values)* } }
     };
     (@type $closed:literal, [$($doc:literal)*] $name:ident {
@@ -464,5 +464,9 @@ macro_rules! string_type {
                 $crate::Value::String(self.0.clone())
             }
         }
+    };
+    ($($declaration:tt)*) => {
+        $crate::string_type! { @declare $($declaration)* }
+        $crate::string_type_declaration! { $($declaration)* }
     };
 }

@@ -20,6 +20,7 @@ pub mod map_editor;
 pub mod names;
 pub mod quantity;
 pub mod random;
+pub mod resource_names;
 pub mod rules;
 pub mod scalars;
 pub mod schema;
@@ -31,8 +32,11 @@ pub use canonical::{Unchanged, canonicalize, canonicalize_changed, empties, with
 pub use compiled::Compiled;
 pub use duration::Duration;
 pub use map_editor::MapEditor;
-pub use pintle_derive::ApiType;
+#[doc(hidden)]
+pub use pintle_derive::string_type_declaration;
+pub use pintle_derive::{ApiType, same_as};
 pub use quantity::Quantity;
+pub use resource_names::{ApiResource, ResourceNames};
 pub use scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
 pub use schema::{
     Enum, EnumValue, Field, FieldDefault, Form, Keys, List, ListKind, Literal, MapType, Presence, Ref, Slice, Struct,
