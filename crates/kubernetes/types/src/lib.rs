@@ -21,6 +21,14 @@
 //! - `patch_strategy` and `patch_merge_key` say how a strategic merge patch merges;
 //! - `gate` names a feature gate that has to be on, `default` the value a server fills in.
 //!
+//! On the struct of a kind, `resource` says under which group and names it is served.
+//!
+//! # Versions
+//!
+//! A version declares what is its own and takes the rest from another one, by name: `same_as! { super::v1::{Role, RoleList} }`
+//! declares both types as `v1` has them. They are types of this version, with its names in OpenAPI; fields have the types that
+//! this module knows under their names.
+//!
 //! On a struct, `reserved` keeps the number and name of a removed field from being used again,
 //! `wrapper` marks a list that is a message of its own in protobuf, and `json_union` a value that
 //! has more than one form in JSON.

@@ -139,6 +139,7 @@ pub struct APIServiceStatus {
 
 /// Registers the server for one API group version; named version.group.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "apiregistration.k8s.io", plural = "apiservices", categories("api-extensions"), cluster))]
 pub struct APIService {
     /// The kind and API version of the object.
     #[k8s(inline)]

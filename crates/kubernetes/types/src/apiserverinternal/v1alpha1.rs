@@ -8,6 +8,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Records in which version API servers store a resource; for internal use.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "internal.apiserver.k8s.io", plural = "storageversions", cluster))]
 pub struct StorageVersion {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -1,6 +1,6 @@
 //! The `authentication.k8s.io` group: who a user is: token reviews and requests.
-//! One module per version; each holds the complete shape of that version.
-//! A version never borrows a type from another one unless the API itself defines the two as one.
+//! One module per version; each has the complete shape of that version: its own types, and those that it takes from another.
+//! What a version releases never changes with another one: a type that begins to differ is declared again.
 
 pub mod v1;
 pub mod v1alpha1;

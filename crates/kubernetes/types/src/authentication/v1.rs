@@ -10,6 +10,7 @@ use crate::meta::v1::{ObjectMeta, TypeMeta};
 
 /// Asks the server whether a bearer token is valid and whose it is.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "authentication.k8s.io", plural = "tokenreviews", cluster))]
 pub struct TokenReview {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -140,6 +141,7 @@ pub struct BoundObjectReference {
 
 /// Tells the caller as whom the server sees them.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "authentication.k8s.io", plural = "selfsubjectreviews", cluster))]
 pub struct SelfSubjectReview {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -4,94 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use pintle_schema::ApiType;
+use pintle_schema::{ApiType, same_as};
 
 use crate::meta::v1::{ObjectMeta, TypeMeta};
 
-/// Asks the server whether a bearer token is valid and whose it is.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct TokenReview {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Token to check.
-    #[k8s(proto = 2, published = required, always)]
-    pub spec: TokenReviewSpec,
-    /// Answer of the server.
-    #[k8s(proto = 3, optional)]
-    pub status: TokenReviewStatus,
-}
-
-/// Token to check and for whom.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct TokenReviewSpec {
-    /// The bearer token, without any prefix.
-    #[k8s(proto = 1, published = required)]
-    pub token: String,
-    /// Audiences of the asking service; those of the API server when empty.
-    #[k8s(proto = 2, optional, list_type = atomic)]
-    pub audiences: Vec<String>,
-}
-
-/// Result of checking a token.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct TokenReviewStatus {
-    /// Whether the token belongs to a known user.
-    #[k8s(proto = 1, optional)]
-    pub authenticated: bool,
-    /// User behind the token.
-    #[k8s(proto = 2, optional)]
-    pub user: UserInfo,
-    /// Requested audiences for which the token is good.
-    #[k8s(proto = 4, optional, list_type = atomic)]
-    pub audiences: Vec<String>,
-    /// Why the token could not be checked.
-    #[k8s(proto = 3, optional)]
-    pub error: String,
-}
-
-/// Identity of a user as known to the server.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct UserInfo {
-    /// Name that distinguishes the user from all other active ones.
-    #[k8s(proto = 1, optional)]
-    pub username: String,
-    /// Value telling apart users that had the same name at different times.
-    #[k8s(proto = 2, optional)]
-    pub uid: String,
-    /// Groups the user belongs to.
-    #[k8s(proto = 3, optional, list_type = atomic)]
-    pub groups: Vec<String>,
-    /// Further attributes delivered by the authenticator.
-    #[k8s(proto = 4, optional)]
-    pub extra: BTreeMap<String, ExtraValue>,
-}
-
-/// List of values for one extra user attribute.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(wrapper)]
-pub struct ExtraValue {
-    /// The values, in order.
-    #[k8s(proto = 1)]
-    pub items: Vec<String>,
-}
-
-/// Tells the caller as whom the server sees them.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct SelfSubjectReview {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Identity of the caller.
-    #[k8s(proto = 2, optional)]
-    pub status: SelfSubjectReviewStatus,
-}
+same_as! { super::v1::{ExtraValue, SelfSubjectReview, TokenReview, TokenReviewSpec, TokenReviewStatus, UserInfo} }
 
 /// Answer to who the caller is.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]

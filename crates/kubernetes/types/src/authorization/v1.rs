@@ -10,6 +10,7 @@ use crate::meta::v1::{FieldSelectorRequirement, LabelSelectorRequirement, Object
 
 /// Asks whether some user may perform a certain action.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "authorization.k8s.io", plural = "subjectaccessreviews", cluster))]
 pub struct SubjectAccessReview {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -27,6 +28,7 @@ pub struct SubjectAccessReview {
 
 /// Asks whether the caller may perform a certain action.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "authorization.k8s.io", plural = "selfsubjectaccessreviews", cluster))]
 pub struct SelfSubjectAccessReview {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -44,6 +46,7 @@ pub struct SelfSubjectAccessReview {
 
 /// Asks whether a user may perform an action inside one namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "authorization.k8s.io", plural = "localsubjectaccessreviews", namespaced))]
 pub struct LocalSubjectAccessReview {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -186,6 +189,7 @@ pub struct SubjectAccessReviewStatus {
 
 /// Lists what the caller may do within a namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "authorization.k8s.io", plural = "selfsubjectrulesreviews", cluster))]
 pub struct SelfSubjectRulesReview {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -2,12 +2,19 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
-use pintle_schema::{ApiType, Quantity, Time, string_type};
+use pintle_schema::{ApiType, Quantity, Time, same_as};
 
 use crate::core::v1::{ConditionStatus, ResourceName};
 use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 pub use pintle_meta::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
+
+same_as! {
+    super::v2::{
+        HorizontalPodAutoscaler, HorizontalPodAutoscalerCondition, HorizontalPodAutoscalerConditionType,
+        HorizontalPodAutoscalerList, MetricSourceType, MetricSpec, MetricStatus
+    }
+}
 
 /// Points at an object by kind and name within the same namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -65,77 +72,6 @@ pub struct HorizontalPodAutoscalerStatus {
     /// Average CPU usage found, in percent of what pods request.
     #[k8s(proto = 5, name = "currentCPUUtilizationPercentage", optional)]
     pub current_cpu_utilization_percentage: Option<i32>,
-}
-
-/// Adjusts the replica count of a workload to follow measured load.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct HorizontalPodAutoscaler {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Target, limits and metrics to follow.
-    #[k8s(proto = 2, published = required)]
-    pub spec: HorizontalPodAutoscalerSpec,
-    /// Current replica counts and metric readings.
-    #[k8s(proto = 3, optional)]
-    pub status: HorizontalPodAutoscalerStatus,
-}
-
-/// Collection of autoscalers.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct HorizontalPodAutoscalerList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The HorizontalPodAutoscaler objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<HorizontalPodAutoscaler>,
-}
-
-string_type! {
-    /// Origin of a scaling metric.
-    #[closed]
-    pub MetricSourceType {
-        /// Describes one Kubernetes object.
-        OBJECT = "Object",
-        /// Describes each pod of the target.
-        PODS = "Pods",
-        /// Resource usage of pods as known to Kubernetes.
-        RESOURCE = "Resource",
-        /// Resource usage of one container in each pod.
-        CONTAINER_RESOURCE = "ContainerResource",
-        /// Unrelated to any object in the cluster.
-        EXTERNAL = "External",
-    }
-}
-
-/// One signal for scaling; the field matching its type is filled.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct MetricSpec {
-    /// Where the signal comes from.
-    #[k8s(proto = 1, always)]
-    pub r#type: MetricSourceType,
-    /// Metric describing a single other object, such as requests at an ingress.
-    #[k8s(proto = 2, optional)]
-    pub object: Option<ObjectMetricSource>,
-    /// Custom metric averaged over the pods of the target.
-    #[k8s(proto = 3, optional)]
-    pub pods: Option<PodsMetricSource>,
-    /// CPU or similar usage of the target's pods.
-    #[k8s(proto = 4, optional)]
-    pub resource: Option<ResourceMetricSource>,
-    /// CPU or similar usage of one container in each pod.
-    #[k8s(proto = 7, optional)]
-    pub container_resource: Option<ContainerResourceMetricSource>,
-    /// Metric from outside the cluster, such as a queue length.
-    #[k8s(proto = 5, optional)]
-    pub external: Option<ExternalMetricSource>,
 }
 
 /// Metric of a single object together with the level aimed for.
@@ -218,63 +154,6 @@ pub struct ExternalMetricSource {
     /// Average per pod aimed for.
     #[k8s(proto = 4, optional)]
     pub target_average_value: Option<Quantity>,
-}
-
-/// Last reading of one metric; the field matching its type is filled.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct MetricStatus {
-    /// Where the signal comes from.
-    #[k8s(proto = 1, always)]
-    pub r#type: MetricSourceType,
-    /// Reading of a metric about a single object.
-    #[k8s(proto = 2, optional)]
-    pub object: Option<ObjectMetricStatus>,
-    /// Reading of a custom metric averaged over pods.
-    #[k8s(proto = 3, optional)]
-    pub pods: Option<PodsMetricStatus>,
-    /// Reading of pod resource usage.
-    #[k8s(proto = 4, optional)]
-    pub resource: Option<ResourceMetricStatus>,
-    /// Reading of resource usage for one container per pod.
-    #[k8s(proto = 7, optional)]
-    pub container_resource: Option<ContainerResourceMetricStatus>,
-    /// Reading of a metric from outside the cluster.
-    #[k8s(proto = 5, optional)]
-    pub external: Option<ExternalMetricStatus>,
-}
-
-string_type! {
-    /// Aspect of an autoscaler reported by a condition.
-    pub HorizontalPodAutoscalerConditionType {
-        /// Metrics are readable and scaling is taking place.
-        SCALING_ACTIVE = "ScalingActive",
-        /// Nothing prevents the target from being scaled.
-        ABLE_TO_SCALE = "AbleToScale",
-        /// The wanted count was cut to the configured limits.
-        SCALING_LIMITED = "ScalingLimited",
-        /// The target was brought to zero replicas by the autoscaler.
-        SCALED_TO_ZERO = "ScaledToZero",
-    }
-}
-
-/// One observation on how an autoscaler is doing.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct HorizontalPodAutoscalerCondition {
-    /// Aspect described.
-    #[k8s(proto = 1, always)]
-    pub r#type: HorizontalPodAutoscalerConditionType,
-    /// True, False or Unknown.
-    #[k8s(proto = 2, always)]
-    pub status: ConditionStatus,
-    /// When the status last flipped.
-    #[k8s(proto = 3, optional)]
-    pub last_transition_time: Time,
-    /// One-word cause of the latest change.
-    #[k8s(proto = 4, optional)]
-    pub reason: String,
-    /// Explanation for people.
-    #[k8s(proto = 5, optional)]
-    pub message: String,
 }
 
 /// Reading of a metric about a single object.

@@ -9,6 +9,13 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Adjusts the replica count of a workload to follow measured load.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "autoscaling",
+    plural = "horizontalpodautoscalers",
+    short_names("hpa"),
+    categories("all"),
+    namespaced
+))]
 pub struct HorizontalPodAutoscaler {
     /// The kind and API version of the object.
     #[k8s(inline)]

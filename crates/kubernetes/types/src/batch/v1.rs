@@ -9,6 +9,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Runs pods until a given number of them has finished successfully.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "batch", plural = "jobs", categories("all"), namespaced))]
 pub struct Job {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -384,6 +385,7 @@ pub struct JobTemplateSpec {
 
 /// Creates Jobs repeatedly according to a schedule.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "batch", plural = "cronjobs", short_names("cj"), categories("all"), namespaced))]
 pub struct CronJob {
     /// The kind and API version of the object.
     #[k8s(inline)]

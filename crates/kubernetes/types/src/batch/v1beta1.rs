@@ -2,53 +2,13 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
-use pintle_schema::{ApiType, Time, string_type};
+use pintle_schema::{ApiType, Time, same_as};
 
 use crate::batch::v1::JobSpec;
 use crate::core::v1::ObjectReference;
 use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
-/// Template for Jobs created on a schedule.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct JobTemplateSpec {
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Desired state of each created Job.
-    #[k8s(proto = 2, optional)]
-    pub spec: JobSpec,
-}
-
-/// Creates Jobs repeatedly according to a schedule.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CronJob {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Schedule and Job template.
-    #[k8s(proto = 2, published = required)]
-    pub spec: CronJobSpec,
-    /// Last observed state; may lag behind.
-    #[k8s(proto = 3, optional)]
-    pub status: CronJobStatus,
-}
-
-/// A list of CronJobs.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CronJobList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The CronJob objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<CronJob>,
-}
+same_as! { super::v1::{ConcurrencyPolicy, CronJob, CronJobList, CronJobStatus, JobTemplateSpec} }
 
 /// Desired state of a CronJob.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -80,30 +40,4 @@ pub struct CronJobSpec {
     /// Number of failed finished Jobs to keep; defaults to 1.
     #[k8s(proto = 7, optional)]
     pub failed_jobs_history_limit: Option<i32>,
-}
-
-string_type! {
-    /// How overlapping runs of a CronJob are treated.
-    pub ConcurrencyPolicy {
-        /// Runs may overlap.
-        ALLOW = "Allow",
-        /// A run is skipped while the previous one is active.
-        FORBID = "Forbid",
-        /// The active run is cancelled and the new one takes its place.
-        REPLACE = "Replace",
-    }
-}
-
-/// Observed state of a CronJob.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CronJobStatus {
-    /// Jobs of this CronJob that are currently running.
-    #[k8s(proto = 1, optional, list_type = atomic)]
-    pub active: Vec<ObjectReference>,
-    /// The scheduled time of the most recent run that was started.
-    #[k8s(proto = 4, optional)]
-    pub last_schedule_time: Option<Time>,
-    /// When a run most recently completed successfully.
-    #[k8s(proto = 5, optional)]
-    pub last_successful_time: Option<Time>,
 }

@@ -11,6 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Asks a signer for an X.509 certificate, pending approval.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "certificates.k8s.io", plural = "certificatesigningrequests", short_names("csr"), cluster))]
 pub struct CertificateSigningRequest {
     /// The kind and API version of the object.
     #[k8s(inline)]

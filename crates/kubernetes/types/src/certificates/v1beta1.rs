@@ -4,26 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use pintle_schema::{ApiType, Bytes, Time, string_type};
+use pintle_schema::{ApiType, Bytes, Time, same_as};
 
 use crate::core::v1::ConditionStatus;
 use crate::meta::v1::{Condition, ListMeta, ObjectMeta, TypeMeta};
 
-/// Asks a signer for an X.509 certificate, pending approval.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CertificateSigningRequest {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// The request and who made it; fixed after creation.
-    #[k8s(proto = 2, always)]
-    pub spec: CertificateSigningRequestSpec,
-    /// Approval decision and the issued certificate.
-    #[k8s(proto = 3, optional)]
-    pub status: CertificateSigningRequestStatus,
+same_as! {
+    super::v1::{
+        CertificateSigningRequest, CertificateSigningRequestList, CertificateSigningRequestStatus, ExtraValue,
+        KeyUsage, RequestConditionType
+    }
 }
 
 /// Certificate request plus the identity of its author.
@@ -55,44 +45,6 @@ pub struct CertificateSigningRequestSpec {
     pub extra: BTreeMap<String, ExtraValue>,
 }
 
-/// List of values for one extra user attribute.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(wrapper)]
-pub struct ExtraValue {
-    /// The values, in order.
-    #[k8s(proto = 1)]
-    pub items: Vec<String>,
-}
-
-/// Outcome of a signing request.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CertificateSigningRequestStatus {
-    /// Decisions such as Approved, Denied or Failed.
-    #[k8s(
-        proto = 1,
-        optional,
-        list_type = map,
-        list_map_keys("type"),
-        alpha("1.36")(item(type = "Approved")(zero_or_one_of), item(type = "Denied")(zero_or_one_of))
-    )]
-    pub conditions: Vec<CertificateSigningRequestCondition>,
-    /// Issued PEM certificate chain; never changes once set.
-    #[k8s(proto = 2, optional)]
-    pub certificate: Bytes,
-}
-
-string_type! {
-    /// Decision recorded on a signing request.
-    pub RequestConditionType {
-        /// The request may be signed.
-        APPROVED = "Approved",
-        /// The request was turned down.
-        DENIED = "Denied",
-        /// The signer could not issue a certificate.
-        FAILED = "Failed",
-    }
-}
-
 /// One decision on a signing request.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CertificateSigningRequestCondition {
@@ -116,74 +68,9 @@ pub struct CertificateSigningRequestCondition {
     pub last_transition_time: Time,
 }
 
-/// Collection of certificate signing requests.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CertificateSigningRequestList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The CertificateSigningRequest objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<CertificateSigningRequest>,
-}
-
-string_type! {
-    /// Purpose for which a certificate's key may serve.
-    pub KeyUsage {
-        /// Signing in general.
-        SIGNING = "signing",
-        /// Verifying digital signatures.
-        DIGITAL_SIGNATURE = "digital signature",
-        /// Signatures their author cannot repudiate.
-        CONTENT_COMMITMENT = "content commitment",
-        /// Encrypting keys for transport.
-        KEY_ENCIPHERMENT = "key encipherment",
-        /// Agreeing on keys with a partner.
-        KEY_AGREEMENT = "key agreement",
-        /// Encrypting data directly.
-        DATA_ENCIPHERMENT = "data encipherment",
-        /// Signing other certificates.
-        CERT_SIGN = "cert sign",
-        /// Signing revocation lists.
-        CRL_SIGN = "crl sign",
-        /// Key agreement for encryption only.
-        ENCIPHER_ONLY = "encipher only",
-        /// Key agreement for decryption only.
-        DECIPHER_ONLY = "decipher only",
-        /// Every extended purpose.
-        ANY = "any",
-        /// TLS server authentication.
-        SERVER_AUTH = "server auth",
-        /// TLS client authentication.
-        CLIENT_AUTH = "client auth",
-        /// Signing program code.
-        CODE_SIGNING = "code signing",
-        /// Protecting e-mail.
-        EMAIL_PROTECTION = "email protection",
-        /// S/MIME mail.
-        SMIME = "s/mime",
-        /// IPsec end systems.
-        I_PSEC_END_SYSTEM = "ipsec end system",
-        /// IPsec tunnels.
-        I_PSEC_TUNNEL = "ipsec tunnel",
-        /// IPsec users.
-        I_PSEC_USER = "ipsec user",
-        /// Trusted timestamps.
-        TIMESTAMPING = "timestamping",
-        /// Signing OCSP answers.
-        OCSP_SIGNING = "ocsp signing",
-        /// Microsoft server gated cryptography.
-        MICROSOFT_SGC = "microsoft sgc",
-        /// Netscape server gated cryptography.
-        NETSCAPE_SGC = "netscape sgc",
-    }
-}
-
 /// Cluster-wide collection of trusted root certificates.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "certificates.k8s.io", plural = "clustertrustbundles", cluster))]
 pub struct ClusterTrustBundle {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -223,6 +110,7 @@ pub struct ClusterTrustBundleList {
 
 /// Asks a signer for a certificate identifying a pod, usually sent by the kubelet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "certificates.k8s.io", plural = "podcertificaterequests", namespaced))]
 pub struct PodCertificateRequest {
     /// The kind and API version of the object.
     #[k8s(inline)]

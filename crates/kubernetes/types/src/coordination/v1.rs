@@ -16,6 +16,7 @@ string_type! {
 
 /// Lock with an expiry, used for heartbeats and leader election.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "coordination.k8s.io", plural = "leases", namespaced))]
 pub struct Lease {
     /// The kind and API version of the object.
     #[k8s(inline)]

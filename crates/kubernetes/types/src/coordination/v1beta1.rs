@@ -2,67 +2,16 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
-use pintle_schema::{ApiType, MicroTime};
+use pintle_schema::{ApiType, MicroTime, same_as};
 
 use crate::coordination::v1::CoordinatedLeaseStrategy;
 use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
-/// Lock with an expiry, used for heartbeats and leader election.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct Lease {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Holder and timing of the lease.
-    #[k8s(proto = 2, optional)]
-    pub spec: LeaseSpec,
-}
-
-/// Who holds a lease, since when and for how long.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct LeaseSpec {
-    /// Identity of the current holder; empty when there is no holder.
-    #[k8s(proto = 1, optional)]
-    pub holder_identity: Option<String>,
-    /// How long others wait after the last renewal before taking over.
-    #[k8s(proto = 2, optional, message(invalid = "must be greater than 0")(minimum = 1))]
-    pub lease_duration_seconds: Option<i32>,
-    /// When the current holder took the lease.
-    #[k8s(proto = 3, optional)]
-    pub acquire_time: Option<MicroTime>,
-    /// When the current holder last refreshed the lease.
-    #[k8s(proto = 4, optional)]
-    pub renew_time: Option<MicroTime>,
-    /// How many times the holder has changed.
-    #[k8s(proto = 5, optional, minimum = 0)]
-    pub lease_transitions: Option<i32>,
-    /// Election method when the leader is chosen by coordinated election.
-    #[k8s(proto = 6, optional, gate = "CoordinatedLeaderElection")]
-    pub strategy: Option<CoordinatedLeaseStrategy>,
-    /// Candidate the current holder should yield to; needs a strategy.
-    #[k8s(proto = 7, optional, gate = "CoordinatedLeaderElection")]
-    pub preferred_holder: Option<String>,
-}
-
-/// Collection of leases.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct LeaseList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The Lease objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<Lease>,
-}
+same_as! { super::v1::{Lease, LeaseList, LeaseSpec} }
 
 /// Component instance offering to become leader for a lease.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "coordination.k8s.io", plural = "leasecandidates", namespaced))]
 #[k8s(last(subfield(spec)(subfield(lease_name)(fixed))))]
 pub struct LeaseCandidate {
     /// The kind and API version of the object.

@@ -11,6 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Portion of the network endpoints that implement a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "discovery.k8s.io", plural = "endpointslices", namespaced))]
 #[k8s(validation_order("addressType", "ports", "endpoints"))]
 #[k8s(last(subfield(address_type)(fixed)))]
 pub struct EndpointSlice {

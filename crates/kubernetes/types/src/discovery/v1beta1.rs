@@ -4,13 +4,16 @@
 
 use std::collections::BTreeMap;
 
-use pintle_schema::{ApiType, string_type};
+use pintle_schema::{ApiType, same_as};
 
 use crate::core::v1::{ObjectReference, Protocol};
 use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
+same_as! { super::v1::{AddressType, EndpointConditions, EndpointHints, EndpointSliceList, ForNode, ForZone} }
+
 /// Portion of the network endpoints that implement a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "discovery.k8s.io", plural = "endpointslices", namespaced))]
 pub struct EndpointSlice {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -27,19 +30,6 @@ pub struct EndpointSlice {
     /// Ports offered by each endpoint listed here; at most 100.
     #[k8s(proto = 3, optional, always, list_type = atomic)]
     pub ports: Vec<EndpointPort>,
-}
-
-string_type! {
-    /// Kind of address an endpoint slice carries.
-    #[closed]
-    pub AddressType {
-        /// IPv4 addresses.
-        IPV4 = "IPv4",
-        /// IPv6 addresses.
-        IPV6 = "IPv6",
-        /// Fully qualified domain names.
-        FQDN = "FQDN",
-    }
 }
 
 /// One logical backend of a service.
@@ -68,47 +58,6 @@ pub struct Endpoint {
     pub hints: Option<EndpointHints>,
 }
 
-/// Readiness of an endpoint.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct EndpointConditions {
-    /// Whether new traffic should be sent here; unset counts as true.
-    #[k8s(proto = 1, optional)]
-    pub ready: Option<bool>,
-    /// Whether it still answers, even during termination; unset counts as ready.
-    #[k8s(proto = 2, optional)]
-    pub serving: Option<bool>,
-    /// Whether the backend is being shut down; unset counts as false.
-    #[k8s(proto = 3, optional)]
-    pub terminating: Option<bool>,
-}
-
-/// Routing advice for an endpoint.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct EndpointHints {
-    /// Zones whose clients should use this endpoint.
-    #[k8s(proto = 1, list_type = atomic)]
-    pub for_zones: Vec<ForZone>,
-    /// Nodes whose clients should use this endpoint.
-    #[k8s(proto = 2, list_type = atomic)]
-    pub for_nodes: Vec<ForNode>,
-}
-
-/// Names a zone that should consume an endpoint.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ForZone {
-    /// Zone name.
-    #[k8s(proto = 1, always)]
-    pub name: String,
-}
-
-/// Names a node that should consume an endpoint.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ForNode {
-    /// Node name.
-    #[k8s(proto = 1, always)]
-    pub name: String,
-}
-
 /// Port exposed by every endpoint in a slice.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EndpointPort {
@@ -124,18 +73,4 @@ pub struct EndpointPort {
     /// Hint about the application protocol spoken, such as https or kubernetes.io/h2c.
     #[k8s(proto = 4, optional)]
     pub app_protocol: Option<String>,
-}
-
-/// Collection of endpoint slices.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct EndpointSliceList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The EndpointSlice objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<EndpointSlice>,
 }

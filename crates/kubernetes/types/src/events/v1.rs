@@ -9,6 +9,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Report of something that happened to an object in the cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "events.k8s.io", plural = "events", short_names("ev"), namespaced))]
 pub struct Event {
     /// The kind and API version of the object.
     #[k8s(inline)]

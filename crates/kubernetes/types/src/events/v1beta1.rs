@@ -2,13 +2,16 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
-use pintle_schema::{ApiType, MicroTime, Time};
+use pintle_schema::{ApiType, MicroTime, Time, same_as};
 
 use crate::core::v1::{EventSource, ObjectReference};
 use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
+same_as! { super::v1::{EventList} }
+
 /// Report of something that happened to an object in the cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "events.k8s.io", plural = "events", short_names("ev"), namespaced))]
 pub struct Event {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -70,18 +73,4 @@ pub struct EventSeries {
     /// When the most recent occurrence was seen.
     #[k8s(proto = 2, always)]
     pub last_observed_time: MicroTime,
-}
-
-/// Collection of events.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct EventList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The Event objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<Event>,
 }

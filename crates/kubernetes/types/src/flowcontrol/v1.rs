@@ -8,6 +8,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Sorts incoming API requests into flows and a priority level.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "flowcontrol.apiserver.k8s.io", plural = "flowschemas", cluster))]
 pub struct FlowSchema {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -248,6 +249,7 @@ pub type FlowSchemaConditionType = String;
 
 /// Share of server capacity set aside for certain requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "flowcontrol.apiserver.k8s.io", plural = "prioritylevelconfigurations", cluster))]
 pub struct PriorityLevelConfiguration {
     /// The kind and API version of the object.
     #[k8s(inline)]

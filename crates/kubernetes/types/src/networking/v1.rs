@@ -9,6 +9,7 @@ use crate::meta::v1::{Condition, LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Firewall rules stating which network traffic selected pods may send and receive.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "networking.k8s.io", plural = "networkpolicies", short_names("netpol"), namespaced))]
 #[k8s(reserved(proto = 3, name = "status"))]
 pub struct NetworkPolicy {
     /// The kind and API version of the object.
@@ -146,6 +147,7 @@ pub struct NetworkPolicyList {
 
 /// Rules that route external HTTP traffic to services by host and path.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "networking.k8s.io", plural = "ingresses", short_names("ing"), namespaced))]
 pub struct Ingress {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -357,6 +359,7 @@ pub struct ServiceBackendPort {
 
 /// Kind of ingress implementation that ingresses can ask for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "networking.k8s.io", plural = "ingressclasses", cluster))]
 pub struct IngressClass {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -422,6 +425,7 @@ pub struct IngressClassList {
 
 /// Records that one IP address is taken; named after that address.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "networking.k8s.io", plural = "ipaddresses", short_names("ip"), cluster))]
 pub struct IPAddress {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -476,6 +480,7 @@ pub struct IPAddressList {
 
 /// Address ranges from which cluster IPs of services are drawn.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "networking.k8s.io", plural = "servicecidrs", cluster))]
 pub struct ServiceCIDR {
     /// The kind and API version of the object.
     #[k8s(inline)]

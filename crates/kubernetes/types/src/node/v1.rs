@@ -11,6 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Names a container runtime setup that pods can request.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "node.k8s.io", plural = "runtimeclasses", cluster))]
 pub struct RuntimeClass {
     /// The kind and API version of the object.
     #[k8s(inline)]

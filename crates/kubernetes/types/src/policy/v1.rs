@@ -73,6 +73,7 @@ pub struct PodDisruptionBudgetStatus {
 
 /// Limits how many pods of an application voluntary disruptions may take down.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "policy", plural = "poddisruptionbudgets", short_names("pdb"), namespaced))]
 pub struct PodDisruptionBudget {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -76,6 +76,7 @@ pub struct RoleRef {
 
 /// Named set of permissions within a single namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "rbac.authorization.k8s.io", plural = "roles", namespaced))]
 pub struct Role {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -90,6 +91,7 @@ pub struct Role {
 
 /// Grants a role's permissions to subjects within one namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "rbac.authorization.k8s.io", plural = "rolebindings", namespaced))]
 #[k8s(validation_order("roleRef"))]
 pub struct RoleBinding {
     /// The kind and API version of the object.
@@ -136,6 +138,7 @@ pub struct RoleList {
 
 /// Named set of permissions usable cluster-wide or through bindings in namespaces.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "rbac.authorization.k8s.io", plural = "clusterroles", cluster))]
 pub struct ClusterRole {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -166,6 +169,7 @@ pub struct AggregationRule {
 
 /// Grants a cluster role to subjects across the entire cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "rbac.authorization.k8s.io", plural = "clusterrolebindings", cluster))]
 #[k8s(validation_order("roleRef"))]
 pub struct ClusterRoleBinding {
     /// The kind and API version of the object.

@@ -2,132 +2,21 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
-use pintle_schema::{ApiType, Time, string_type};
+use pintle_schema::{ApiType, Time, same_as};
 
 use crate::meta::v1::{Condition, ListMeta, ObjectMeta, TypeMeta};
 
-/// Condition for choosing devices.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct DeviceSelector {
-    /// Condition given as CEL expression.
-    #[k8s(proto = 1, optional)]
-    pub cel: Option<CELDeviceSelector>,
-}
+same_as! { super::v1::{CELDeviceSelector, DeviceSelector, DeviceTaint, DeviceTaintEffect} }
 
-/// Device condition in CEL.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct CELDeviceSelector {
-    /// CEL expression over `device`, yielding true for suitable devices.
-    #[k8s(proto = 1, published = required, always)]
-    pub expression: String,
-}
-
-/// Mark on a device that repels claims without a matching toleration.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct DeviceTaint {
-    /// Label key of the taint.
-    #[k8s(proto = 1, published = required, always, format = "k8s-label-key")]
-    pub key: String,
-    /// Label value of the taint.
-    #[k8s(proto = 2, optional, format = "k8s-label-value")]
-    pub value: String,
-    /// What happens to claims that do not tolerate it.
-    #[k8s(proto = 3, always, required, enum)]
-    pub effect: DeviceTaintEffect,
-    /// When the taint appeared; filled in when missing.
-    #[k8s(proto = 4, optional)]
-    pub time_added: Option<Time>,
-}
-
-string_type! {
-    /// Consequence of a device taint for claims without toleration.
-    #[closed]
-    pub DeviceTaintEffect {
-        /// Informational only.
-        NONE = "None",
-        /// The device gets no new allocations.
-        NO_SCHEDULE = "NoSchedule",
-        /// As above, and pods using the device are evicted.
-        NO_EXECUTE = "NoExecute",
+same_as! {
+    super::v1beta2::{
+        DeviceTaintRule, DeviceTaintRuleList, DeviceTaintRuleSpec, DeviceTaintRuleStatus, DeviceTaintSelector
     }
-}
-
-/// Adds a taint to all devices matching a selection.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct DeviceTaintRule {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Devices chosen and taint to add.
-    #[k8s(proto = 2, published = required, always)]
-    pub spec: DeviceTaintRuleSpec,
-    /// What the rule has brought about.
-    #[k8s(proto = 3, optional)]
-    pub status: DeviceTaintRuleStatus,
-}
-
-/// Devices chosen and taint to add.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct DeviceTaintRuleSpec {
-    /// Devices to taint; all fields given must match, none match when unset.
-    #[k8s(proto = 1, optional)]
-    pub device_selector: Option<DeviceTaintSelector>,
-    /// Taint that is added.
-    #[k8s(proto = 2, published = required)]
-    pub taint: DeviceTaint,
-}
-
-/// Chooses devices by driver, pool and name.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(proto = 1, name = "deviceClassName"))]
-#[k8s(reserved(proto = 5, name = "selectors"))]
-pub struct DeviceTaintSelector {
-    /// Only devices of this driver.
-    #[k8s(proto = 2, optional)]
-    pub driver: Option<String>,
-    /// Only devices from this pool.
-    #[k8s(proto = 3, optional)]
-    pub pool: Option<String>,
-    /// Only devices with this name.
-    #[k8s(proto = 4, optional, format = "dns1123-label")]
-    pub device: Option<String>,
-}
-
-/// Observed state of a taint rule.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct DeviceTaintRuleStatus {
-    /// Latest observations, such as progress of evictions.
-    #[k8s(
-        proto = 1,
-        optional,
-        list_type = map,
-        list_map_keys("type"),
-        patch_strategy = "merge",
-        patch_merge_key = "type",
-        last(max_items = 8)
-    )]
-    pub conditions: Vec<Condition>,
-}
-
-/// Collection of device taint rules.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct DeviceTaintRuleList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The DeviceTaintRule objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<DeviceTaintRule>,
 }
 
 /// Asks once for an overview of the device pools of a driver.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "resource.k8s.io", plural = "resourcepoolstatusrequests", cluster))]
 pub struct ResourcePoolStatusRequest {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -9,6 +9,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Named importance level that pods can refer to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "scheduling.k8s.io", plural = "priorityclasses", short_names("pc"), cluster))]
 pub struct PriorityClass {
     /// The kind and API version of the object.
     #[k8s(inline)]

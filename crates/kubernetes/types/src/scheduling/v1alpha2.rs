@@ -8,6 +8,7 @@ use crate::meta::v1::{Condition, ListMeta, ObjectMeta, TypeMeta};
 
 /// Describes groups of pods that are to be scheduled together.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "scheduling.k8s.io", plural = "workloads", namespaced))]
 pub struct Workload {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -144,6 +145,7 @@ string_type! {
 
 /// Set of pods that the scheduler treats as a unit.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "scheduling.k8s.io", plural = "podgroups", namespaced))]
 pub struct PodGroup {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -11,6 +11,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Describes a class of storage from which volumes are provisioned on demand.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storage.k8s.io", plural = "storageclasses", short_names("sc"), cluster))]
 pub struct StorageClass {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -68,6 +69,7 @@ string_type! {
 
 /// Intent to attach a volume to a node or detach it again.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storage.k8s.io", plural = "volumeattachments", cluster))]
 pub struct VolumeAttachment {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -169,6 +171,7 @@ pub struct VolumeError {
 
 /// Tells the cluster about a CSI driver and its abilities; named after the driver.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storage.k8s.io", plural = "csidrivers", cluster))]
 pub struct CSIDriver {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -269,6 +272,7 @@ pub struct TokenRequest {
 
 /// CSI drivers installed on a node; named after that node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storage.k8s.io", plural = "csinodes", cluster))]
 pub struct CSINode {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -337,6 +341,7 @@ pub struct CSINodeList {
 
 /// Free space of a storage class in one topology segment, for scheduling.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storage.k8s.io", plural = "csistoragecapacities", namespaced))]
 pub struct CSIStorageCapacity {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -374,6 +379,7 @@ pub struct CSIStorageCapacityList {
 
 /// Named set of changeable volume properties, such as performance.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storage.k8s.io", plural = "volumeattributesclasses", short_names("vac"), cluster))]
 pub struct VolumeAttributesClass {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -8,6 +8,7 @@ use crate::meta::v1::{Condition, GroupResource, ListMeta, ObjectMeta, TypeMeta};
 
 /// Request to rewrite stored objects of a resource in the latest storage version.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "storagemigration.k8s.io", plural = "storageversionmigrations", cluster))]
 pub struct StorageVersionMigration {
     /// The kind and API version of the object.
     #[k8s(inline)]

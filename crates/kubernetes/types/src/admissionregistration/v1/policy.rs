@@ -12,6 +12,12 @@ use crate::meta::v1::{Condition, ListMeta, ObjectMeta, TypeMeta};
 
 /// Accepts or rejects API requests by CEL expressions, without any webhook.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "admissionregistration.k8s.io",
+    plural = "validatingadmissionpolicies",
+    categories("api-extensions"),
+    cluster
+))]
 pub struct ValidatingAdmissionPolicy {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -113,6 +119,12 @@ pub struct ValidatingAdmissionPolicySpec {
 
 /// Puts a validating policy to work, with parameters and scope.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "admissionregistration.k8s.io",
+    plural = "validatingadmissionpolicybindings",
+    categories("api-extensions"),
+    cluster
+))]
 pub struct ValidatingAdmissionPolicyBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -158,6 +170,12 @@ pub struct ValidatingAdmissionPolicyBindingSpec {
 
 /// Changes API requests by CEL expressions, without any webhook.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "admissionregistration.k8s.io",
+    plural = "mutatingadmissionpolicies",
+    categories("api-extensions"),
+    cluster
+))]
 pub struct MutatingAdmissionPolicy {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -221,6 +239,12 @@ pub struct MutatingAdmissionPolicySpec {
 
 /// Puts a mutating policy to work, with parameters and scope.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "admissionregistration.k8s.io",
+    plural = "mutatingadmissionpolicybindings",
+    categories("api-extensions"),
+    cluster
+))]
 pub struct MutatingAdmissionPolicyBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]

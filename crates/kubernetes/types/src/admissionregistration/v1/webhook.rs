@@ -24,6 +24,12 @@ string_type! {
 
 /// Webhooks that may accept or reject requests but not change them.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "admissionregistration.k8s.io",
+    plural = "validatingwebhookconfigurations",
+    categories("api-extensions"),
+    cluster
+))]
 pub struct ValidatingWebhookConfiguration {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -60,6 +66,12 @@ pub struct ValidatingWebhookConfigurationList {
 
 /// Webhooks that may accept, reject or change requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "admissionregistration.k8s.io",
+    plural = "mutatingwebhookconfigurations",
+    categories("api-extensions"),
+    cluster
+))]
 pub struct MutatingWebhookConfiguration {
     /// The kind and API version of the object.
     #[k8s(inline)]

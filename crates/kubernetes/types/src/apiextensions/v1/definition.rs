@@ -209,6 +209,13 @@ pub struct CustomResourceDefinitionStatus {
 
 /// Adds a custom resource to the API; named plural.group.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(
+    group = "apiextensions.k8s.io",
+    plural = "customresourcedefinitions",
+    short_names("crd", "crds"),
+    categories("api-extensions"),
+    cluster
+))]
 pub struct CustomResourceDefinition {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -9,6 +9,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 /// An unchangeable snapshot of state that a controller keeps, chiefly to update and roll back
 /// DaemonSets and StatefulSets.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "apps", plural = "controllerrevisions", namespaced))]
 #[k8s(validation_order("revision"))]
 pub struct ControllerRevision {
     /// The kind and API version of the object.

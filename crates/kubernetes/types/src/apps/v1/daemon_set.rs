@@ -149,6 +149,7 @@ pub struct DaemonSetCondition {
 
 /// Runs one copy of a pod on every node, or on every node that matches.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "apps", plural = "daemonsets", short_names("ds"), categories("all"), namespaced))]
 pub struct DaemonSet {
     /// The kind and API version of the object.
     #[k8s(inline)]

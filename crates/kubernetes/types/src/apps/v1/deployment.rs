@@ -9,6 +9,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Keeps a number of identical pods running and moves them to new versions step by step.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "apps", plural = "deployments", short_names("deploy"), categories("all"), namespaced))]
 pub struct Deployment {
     /// The kind and API version of the object.
     #[k8s(inline)]

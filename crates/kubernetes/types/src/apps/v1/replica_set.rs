@@ -9,6 +9,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Keeps a number of identical pods running; usually created by a Deployment.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "apps", plural = "replicasets", short_names("rs"), categories("all"), namespaced))]
 pub struct ReplicaSet {
     /// The kind and API version of the object.
     #[k8s(inline)]

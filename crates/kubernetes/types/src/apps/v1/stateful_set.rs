@@ -9,6 +9,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// Runs pods with a stable name, ordinal and storage each, for applications that need an identity.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "apps", plural = "statefulsets", short_names("sts"), categories("all"), namespaced))]
 pub struct StatefulSet {
     /// The kind and API version of the object.
     #[k8s(inline)]

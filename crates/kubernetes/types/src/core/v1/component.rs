@@ -34,6 +34,7 @@ pub struct ComponentCondition {
 
 /// Deprecated health report on a part of the control plane.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "componentstatuses", short_names("cs"), cluster))]
 pub struct ComponentStatus {
     /// The kind and API version of the object.
     #[k8s(inline)]

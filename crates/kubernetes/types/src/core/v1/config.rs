@@ -11,6 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// An identity for processes in pods when they talk to the API server.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "serviceaccounts", short_names("sa"), namespaced))]
 pub struct ServiceAccount {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -54,6 +55,7 @@ pub struct ServiceAccountList {
 
 /// Holds confidential data of at most 1 MiB in total, for use by pods and other clients.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "secrets", namespaced))]
 pub struct Secret {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -117,6 +119,7 @@ pub struct SecretList {
 /// Holds configuration that is not confidential, at most 1 MiB in total, for use by pods and other
 /// clients.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "configmaps", short_names("cm"), namespaced))]
 pub struct ConfigMap {
     /// The kind and API version of the object.
     #[k8s(inline)]

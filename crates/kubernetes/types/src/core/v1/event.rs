@@ -21,6 +21,7 @@ pub struct EventSource {
 /// Reports something that happened to an object. Events are kept for a limited time and serve as
 /// information only.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "events", short_names("ev"), namespaced))]
 pub struct Event {
     /// The kind and API version of the object.
     #[k8s(inline)]

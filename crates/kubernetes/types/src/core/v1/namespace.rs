@@ -91,6 +91,7 @@ pub struct NamespaceCondition {
 
 /// A scope in which names are unique and to which access rights and quotas can be tied.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "namespaces", short_names("ns"), cluster))]
 pub struct Namespace {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -376,6 +376,7 @@ pub struct NodeAddress {
 
 /// A machine that runs pods.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "nodes", short_names("no"), cluster))]
 #[k8s(last(subfield(spec)(subfield(externalID)(message(forbidden = "may not be updated")(fixed)))))]
 pub struct Node {
     /// The kind and API version of the object.

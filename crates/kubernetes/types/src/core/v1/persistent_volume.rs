@@ -13,6 +13,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// A cluster-wide piece of storage whose life does not depend on the pods that use it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "persistentvolumes", short_names("pv"), cluster))]
 pub struct PersistentVolume {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -142,6 +143,7 @@ pub struct PersistentVolumeList {
 
 /// A namespaced request for storage that the system satisfies by binding a persistent volume.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "persistentvolumeclaims", short_names("pvc"), namespaced))]
 pub struct PersistentVolumeClaim {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -139,6 +139,7 @@ pub struct PodDNSConfigOption {
 
 /// A group of containers run together on one node, sharing network and volumes.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "pods", short_names("po"), categories("all"), namespaced))]
 pub struct Pod {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -188,6 +189,7 @@ pub struct PodTemplateSpec {
 
 /// Stores a template for pods as an object of its own.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "podtemplates", namespaced))]
 pub struct PodTemplate {
     /// The kind and API version of the object.
     #[k8s(inline)]

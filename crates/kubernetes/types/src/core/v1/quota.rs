@@ -111,6 +111,7 @@ pub struct LimitRangeSpec {
 /// Sets bounds and defaults for the resources of individual pods, containers and claims in its
 /// namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "limitranges", short_names("limits"), namespaced))]
 pub struct LimitRange {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -224,6 +225,7 @@ pub struct ResourceQuotaStatus {
 
 /// Limits the total resources and object counts of its namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "resourcequotas", short_names("quota"), namespaced))]
 pub struct ResourceQuota {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -33,6 +33,7 @@ string_type! {
 
 /// Assigns a pod to a node; sent by schedulers.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "bindings", namespaced))]
 pub struct Binding {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -118,6 +119,7 @@ pub struct SerializedReference {
 
 /// Records which numbers or addresses of a range are taken; used inside the server only.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "rangeallocations", cluster))]
 pub struct RangeAllocation {
     /// The kind and API version of the object.
     #[k8s(inline)]

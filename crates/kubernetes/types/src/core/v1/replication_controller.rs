@@ -111,6 +111,7 @@ pub struct ReplicationControllerCondition {
 
 /// Keeps a number of identical pods running; the older counterpart of ReplicaSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "replicationcontrollers", short_names("rc"), categories("all"), namespaced))]
 pub struct ReplicationController {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -345,6 +345,7 @@ pub struct ServicePort {
 
 /// Gives a set of pods one stable address and name, and spreads traffic over them.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "services", short_names("svc"), categories("all"), namespaced))]
 pub struct Service {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -376,6 +377,7 @@ pub struct ServiceList {
 
 /// The network addresses behind a service; deprecated in favour of EndpointSlice.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "", plural = "endpoints", short_names("ep"), namespaced))]
 pub struct Endpoints {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -9,6 +9,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Request for devices that pods can use, and what it was given.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "resource.k8s.io", plural = "resourceclaims", namespaced))]
 pub struct ResourceClaim {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -231,6 +232,7 @@ pub struct ResourceClaimList {
 
 /// Named category of devices, with selection and default settings.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "resource.k8s.io", plural = "deviceclasses", cluster))]
 pub struct DeviceClass {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -282,6 +284,7 @@ pub struct DeviceClassList {
 
 /// Pattern from which a claim is made for each pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "resource.k8s.io", plural = "resourceclaimtemplates", namespaced))]
 pub struct ResourceClaimTemplate {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -11,6 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Devices that a driver offers, published as part of a pool.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "resource.k8s.io", plural = "resourceslices", cluster))]
 pub struct ResourceSlice {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -1,95 +1,51 @@
-//! Types of `admissionregistration.k8s.io/v1beta1`: webhooks and their configurations.
+//! Types of `admissionregistration.k8s.io/v1beta1`: webhooks and policies that validate or mutate requests.
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
-use pintle_schema::{ApiType, Bytes, string_type};
+use pintle_schema::{ApiType, Bytes, same_as, string_type};
 
-use super::{FailurePolicyType, MatchCondition, MatchPolicyType, ReinvocationPolicyType, RuleWithOperations};
-use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
+use crate::meta::v1::{Condition, LabelSelector, ListMeta, ObjectMeta, StatusReason, TypeMeta};
 
-string_type! {
-    /// Effects a webhook has beyond its answer.
-    pub SideEffectClass {
-        /// Effects are not known; dry runs get rejected.
-        UNKNOWN = "Unknown",
-        /// The webhook has no other effects.
-        NONE = "None",
-        /// The webhook has effects; dry runs get rejected.
-        SOME = "Some",
-        /// Effects exist but are left out in dry runs.
-        NONE_ON_DRY_RUN = "NoneOnDryRun",
+pub use crate::admissionregistration::v1::{
+    OperationType, ReinvocationPolicyType, Rule, RuleWithOperations, ScopeType,
+};
+
+same_as! {
+    super::v1::{
+        ApplyConfiguration, AuditAnnotation, ExpressionWarning, JSONPatch, MatchCondition, MatchResources,
+        MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding, MutatingAdmissionPolicyBindingList,
+        MutatingAdmissionPolicyBindingSpec, MutatingAdmissionPolicyList, MutatingAdmissionPolicySpec,
+        MutatingWebhookConfiguration, MutatingWebhookConfigurationList, Mutation, NamedRuleWithOperations, ParamKind,
+        ParamRef, ParameterNotFoundActionType, PatchType, ServiceReference, SideEffectClass, TypeChecking,
+        ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding, ValidatingAdmissionPolicyBindingList,
+        ValidatingAdmissionPolicyBindingSpec, ValidatingAdmissionPolicyList, ValidatingAdmissionPolicySpec,
+        ValidatingAdmissionPolicyStatus, ValidatingWebhookConfiguration, ValidatingWebhookConfigurationList,
+        Validation, ValidationAction, Variable, WebhookClientConfig
     }
 }
 
-/// Webhooks that may accept or reject requests but not change them.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ValidatingWebhookConfiguration {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// The webhooks and the requests each one sees.
-    #[k8s(
-        proto = 2,
-        optional,
-        list_type = map,
-        list_map_keys("name"),
-        patch_strategy = "merge",
-        patch_merge_key = "name"
-    )]
-    pub webhooks: Vec<ValidatingWebhook>,
+string_type! {
+    /// What happens when a check cannot be carried out.
+    pub FailurePolicyType {
+        /// Carry on as though the check had passed.
+        IGNORE = "Ignore",
+        /// Reject the request.
+        FAIL = "Fail",
+    }
 }
 
-/// Collection of validating webhook configurations.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ValidatingWebhookConfigurationList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The ValidatingWebhookConfiguration objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<ValidatingWebhookConfiguration>,
+string_type! {
+    /// How strictly requests are compared with rules.
+    pub MatchPolicyType {
+        /// Only the very group, version and resource named.
+        EXACT = "Exact",
+        /// Also the same resource arriving through another group or version.
+        EQUIVALENT = "Equivalent",
+    }
 }
 
-/// Webhooks that may accept, reject or change requests.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct MutatingWebhookConfiguration {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// The webhooks and the requests each one sees.
-    #[k8s(
-        proto = 2,
-        optional,
-        list_type = map,
-        list_map_keys("name"),
-        patch_strategy = "merge",
-        patch_merge_key = "name"
-    )]
-    pub webhooks: Vec<MutatingWebhook>,
-}
-
-/// Collection of mutating webhook configurations.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct MutatingWebhookConfigurationList {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard list metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ListMeta,
-    /// The MutatingWebhookConfiguration objects in the list.
-    #[k8s(proto = 2, always)]
-    pub items: Vec<MutatingWebhookConfiguration>,
-}
+/// Aspect of a validating policy reported by a condition.
+pub type ValidatingAdmissionPolicyConditionType = String;
 
 /// One checking webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -182,35 +138,4 @@ pub struct MutatingWebhook {
         patch_merge_key = "name"
     )]
     pub match_conditions: Vec<MatchCondition>,
-}
-
-/// Address and trust settings of a webhook; give a URL or a service.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct WebhookClientConfig {
-    /// HTTPS address of the webhook, scheme://host:port/path.
-    #[k8s(proto = 3, optional)]
-    pub url: Option<String>,
-    /// Service in the cluster behind which the webhook runs.
-    #[k8s(proto = 1, optional)]
-    pub service: Option<ServiceReference>,
-    /// PEM certificates trusted for the webhook; system roots when unset.
-    #[k8s(proto = 2, optional)]
-    pub ca_bundle: Bytes,
-}
-
-/// Service behind which a webhook runs.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ServiceReference {
-    /// Namespace of the service.
-    #[k8s(proto = 1, always)]
-    pub namespace: String,
-    /// Name of the service.
-    #[k8s(proto = 2, always)]
-    pub name: String,
-    /// URL path used in calls.
-    #[k8s(proto = 3, optional)]
-    pub path: Option<String>,
-    /// Port of the service; 443 when unset.
-    #[k8s(proto = 4, optional, default = 443)]
-    pub port: Option<i32>,
 }
