@@ -11,7 +11,7 @@ use common::schemas::{field, object};
 use common::wait_for;
 use pintle_registry::{EtcdCodec, Registry};
 use pintle_resource::{FieldValue, Resource, STATUS, Selectable, Storage, Subresource};
-use pintle_schema::{Field, List, ListKind, Presence, Ref, Str, Type, value};
+use pintle_schema::{Field, List, ListKind, Presence, Ref, ResourceNames, Str, Type, value};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction, TranscodingStore, Write};
 use pintle_types::core::v1::ConfigMap;
 use pintle_types::meta::v1::ObjectMeta;
@@ -22,6 +22,8 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 
 const PATH: &str = "/apis/fun.example.com/v6/namespaces/default/frobbers";
+
+const NAMES: ResourceNames = ResourceNames::namespaced("fun.example.com", "v6", "frobbers", "frobber", "Frobber");
 
 /// A resource that nothing of is known when the program is compiled. More than 64 fields have defaults, lists among them.
 fn frobbers(height: i64) -> Arc<Resource> {
@@ -46,7 +48,7 @@ fn frobbers(height: i64) -> Arc<Resource> {
     )));
     let storage = Storage {
         schema: schema.clone(),
-        ..Storage::of::<ConfigMap>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/", "")
+        ..Storage::named::<ConfigMap>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/")
     };
     let phase = FieldValue::Path(["status", "phase"].map(Str::from).to_vec());
     Arc::new(Resource {
@@ -55,10 +57,11 @@ fn frobbers(height: i64) -> Arc<Resource> {
         short_names: vec!["fr".into()],
         selectable: vec![Selectable { label: "status.phase".into(), value: phase, indexed: true }],
         subresources: vec![Subresource {
+            kind: NAMES.kind.into(),
             schema: Some(schema),
-            ..Subresource::status::<ConfigMap>("Frobber", &STATUS)
+            ..Subresource::status::<ConfigMap>(&STATUS)
         }],
-        ..Resource::namespaced::<ConfigMap>("fun.example.com", "v6", "frobbers", "frobber", "Frobber")
+        ..Resource::named::<ConfigMap>(NAMES)
     })
 }
 

@@ -62,7 +62,7 @@ fn of(
     let mut decodable: Vec<String> = of_group().map(|version| version.api_version()).collect();
     // The storage version may be one that is not served.
     let others = stored.versions.iter().map(|version| version.api_version()).chain([encoding_version.clone()]);
-    let unserved = stored.hub.unserved.iter().map(|old| old.api_version.to_owned());
+    let unserved = stored.hub.unserved.iter().map(|old| old.api_version());
     for version in others.chain(unserved) {
         if !decodable.contains(&version) {
             decodable.push(version);

@@ -5,7 +5,7 @@ use crate::{hub, v7beta1};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_resource::{
     Column, Context, Group, Now, Printer, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource,
-    WITH_STATUS, texts,
+    WITH_STATUS,
 };
 use pintle_schema::{ApiValue, Str, Value, View, ViewMut};
 use pintle_validation::{At, CustomRule, Group as Rules, ValidationContext, Validator, at_field, at_type};
@@ -16,10 +16,8 @@ pub const GROUP: &str = "fun.example.com";
 
 /// The group with all versions of its resource.
 pub fn group() -> Group {
-    let storage =
-        || Storage::of::<v6::Frobber>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/", "");
+    let storage = || Storage::of::<v6::Frobber>().under("/registry/fun.example.com/frobbers/");
     let common = |resource: Resource| Resource {
-        short_names: texts(&["fr"]),
         strategy: &STRATEGY,
         printer: Arc::new(FrobberPrinter),
         rules: Arc::new(Validator::new(&[&RULES])),
@@ -29,9 +27,9 @@ pub fn group() -> Group {
         storage: Some(storage()),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::status::<v6::Frobber>("Frobber", &STATUS),
+            Subresource::status::<v6::Frobber>(&STATUS),
         ],
-        ..common(Resource::namespaced::<v6::Frobber>(GROUP, "v6", "frobbers", "frobber", "Frobber"))
+        ..common(Resource::of::<v6::Frobber>())
     };
     let v7beta1 = Resource {
         storage: Some(
@@ -39,9 +37,9 @@ pub fn group() -> Group {
         ),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::status::<v7beta1::Frobber>("Frobber", &STATUS),
+            Subresource::status::<v7beta1::Frobber>(&STATUS),
         ],
-        ..common(Resource::namespaced::<v7beta1::Frobber>(GROUP, "v7beta1", "frobbers", "frobber", "Frobber"))
+        ..common(Resource::of::<v7beta1::Frobber>())
     };
     Group::new(GROUP, [v6, v7beta1])
 }

@@ -17,6 +17,7 @@ string_type! {
 
 /// Something that frobs.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "fun.example.com", plural = "frobbers", short_names("fr"), namespaced))]
 pub struct Frobber {
     /// The kind and API version of the object.
     #[k8s(inline)]

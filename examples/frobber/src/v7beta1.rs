@@ -2,24 +2,9 @@
 
 use crate::v6::{FrobberStatus, RestartPolicy};
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
-use pintle_schema::ApiType;
+use pintle_schema::{ApiType, same_as};
 
-/// Something that frobs.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct Frobber {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// The desired state.
-    #[k8s(proto = 2, optional)]
-    pub spec: FrobberSpec,
-    /// The observed state.
-    #[k8s(proto = 3, optional)]
-    pub status: FrobberStatus,
-}
+same_as! { super::v6::{Frobber} }
 
 /// The desired state of a frobber.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]

@@ -352,13 +352,9 @@ pub fn storage_version_hash(group: &str, storage_version: &str, kind: &str) -> S
 
 /// The same of the version that objects are kept in.
 fn kept_version_hash(storage: &Storage) -> Str {
-    match &storage.kept_as {
-        None => storage.version_hash.clone(),
-        Some(kept) => {
-            let (group, version) = kept.rsplit_once('/').unwrap_or(("", kept));
-            storage_version_hash(group, version, &storage.kind).into()
-        }
-    }
+    let kept = storage.kept_as.as_ref().unwrap_or(&storage.api_version);
+    let (group, version) = kept.rsplit_once('/').unwrap_or(("", kept));
+    storage_version_hash(group, version, &storage.kind).into()
 }
 
 impl From<&Resource> for DiscoveredResource {

@@ -29,7 +29,7 @@ use pintle_registry::{AdmissionChain, Environment, NamespaceCheck, Registry, Res
 use pintle_resource::{
     Action, GENERAL, Resource, Resources, STATUS, ScalePaths, Storage, Strategy, Subresource, Verbs,
 };
-use pintle_schema::{ApiType, Value, value};
+use pintle_schema::{ApiType, ResourceNames, Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -56,6 +56,7 @@ pub struct FrobberStatus {
 
 /// Something to frob.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "fun.example.com", version = "v6", plural = "frobbers", namespaced))]
 pub struct Frobber {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -130,19 +131,14 @@ const GROUP: &str = "fun.example.com";
 
 fn frobbers() -> Resource {
     Resource {
-        storage: Some(Storage::of::<Frobber>(
-            "fun.example.com/v6",
-            "Frobber",
-            "/registry/fun.example.com/frobbers/",
-            "",
-        )),
+        storage: Some(Storage::of::<Frobber>().under("/registry/fun.example.com/frobbers/")),
         subresources: vec![
-            Subresource::status::<Frobber>("Frobber", &STATUS),
+            Subresource::status::<Frobber>(&STATUS),
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::create::<Frobber>("frob", "Frobber", Action::Handler).of_group(GROUP, "v6"),
-            Subresource::create::<Frobber>("lost", "Frobber", Action::Handler).of_group(GROUP, "v6"),
+            Subresource::create::<Frobber>("frob", Action::Handler).of_group(GROUP, "v6"),
+            Subresource::create::<Frobber>("lost", Action::Handler).of_group(GROUP, "v6"),
         ],
-        ..Resource::namespaced::<Frobber>(GROUP, "v6", "frobbers", "frobber", "Frobber")
+        ..Resource::of::<Frobber>()
     }
 }
 
@@ -151,14 +147,17 @@ static SPACE: Strategy = Strategy { is_namespace: true, ..GENERAL };
 /// The group's own namespaces.
 fn spaces() -> Resource {
     Resource {
-        storage: Some(Storage::of::<Frobber>("fun.example.com/v6", "Space", "/registry/fun.example.com/spaces/", "")),
+        storage: Some(Storage::named::<Frobber>("fun.example.com/v6", "Space", "/registry/fun.example.com/spaces/")),
         strategy: &SPACE,
-        ..Resource::cluster::<Frobber>(GROUP, "v6", "spaces", "space", "Space")
+        ..Resource::named::<Frobber>(ResourceNames::cluster(GROUP, "v6", "spaces", "space", "Space"))
     }
 }
 
 fn censuses() -> Resource {
-    Resource { verbs: Verbs::LIST, ..Resource::cluster::<Frobber>(GROUP, "v6", "censuses", "census", "Census") }
+    Resource {
+        verbs: Verbs::LIST,
+        ..Resource::named::<Frobber>(ResourceNames::cluster(GROUP, "v6", "censuses", "census", "Census"))
+    }
 }
 
 /// A server of the group alone.

@@ -8,7 +8,7 @@ use crate::definition::text;
 use crate::engine::{CustomSchema, Scale, SchemaText, UnknownFields};
 use crate::finalizers;
 use crate::merge_schema::meta_fields;
-use pintle_discovery::catalog::{compare_versions, storage_version_hash};
+use pintle_discovery::catalog::compare_versions;
 use pintle_discovery::etag;
 use pintle_meta::autoscaling;
 use pintle_resource::{
@@ -352,7 +352,6 @@ fn resource(
             api_version: format!("{group}/{}", stored.name).into(),
             kind: kind.into(),
             schema: stored.decoded.clone(),
-            version_hash: storage_version_hash(group, stored.name, kind).into(),
             json: true,
             conversion: (name != stored.name).then(|| conversion.clone()),
             default_after_conversion: false,

@@ -92,7 +92,7 @@ pub struct Registry {
 
 /// A storage without a place and without fields. `Registry` makes no target that needs it: a mistake there has to cost a request its
 /// objects, and not its connection.
-static NO_STORAGE: LazyLock<Storage> = LazyLock::new(|| Storage::of::<TypeMeta>("", "", "", ""));
+static NO_STORAGE: LazyLock<Storage> = LazyLock::new(|| Storage::named::<TypeMeta>("", "", ""));
 
 /// The objects a request is about: a resource, and where in it.
 #[derive(Clone)]

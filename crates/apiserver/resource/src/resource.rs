@@ -7,7 +7,7 @@ use crate::custom::CustomKind;
 use crate::defaults::DefaultFunctions;
 use crate::printer::{NameAndAge, Printer};
 use crate::strategy::{GENERAL, Part, Strategy};
-use pintle_schema::{ApiType, Ref, Str, Struct, Type, Value, View};
+use pintle_schema::{ApiResource, ApiType, Ref, ResourceNames, Str, Struct, Type, Value, View};
 use pintle_validation::Validator;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -43,7 +43,7 @@ pub struct Resource {
     /// The message for an unsupported field label, with the placeholder `{label}`. "" for the general message.
     pub selector_refusal: Str,
     /// Versions in which objects may still be stored, though they are not served any more.
-    pub unserved: Vec<&'static Unserved>,
+    pub unserved: Vec<Unserved>,
     /// Defaults besides the constants of the schemas.
     pub defaults: Arc<DefaultFunctions>,
     pub printer: Arc<dyn Printer>,
@@ -119,8 +119,6 @@ pub struct Storage {
     pub api_version: Str,
     pub kind: Str,
     pub schema: Ref<Struct>,
-    /// kube-apiserver's hash of it, in discovery.
-    pub version_hash: Str,
     /// Whether stores that are shared with kube-apiserver keep it as JSON; the others keep protobuf.
     pub json: bool,
     /// To the storage version and back; `None` when the shapes are equal.
@@ -133,9 +131,9 @@ pub struct Storage {
 }
 
 /// A version that an older server stored objects in.
+#[derive(Clone, Copy)]
 pub struct Unserved {
-    /// As objects name it.
-    pub api_version: &'static str,
+    pub names: ResourceNames,
     pub schema: fn() -> &'static Struct,
     /// To the storage version; `None` if its fields are a subset of the storage version's.
     pub to_storage: Option<fn(&mut Value)>,
@@ -143,13 +141,18 @@ pub struct Unserved {
 
 impl Unserved {
     /// A version whose fields are a subset of the storage version's.
-    pub const fn same<T: ApiType>(api_version: &'static str) -> Self {
-        Unserved { api_version, schema: T::schema, to_storage: None }
+    pub const fn same<T: ApiResource>() -> Self {
+        Unserved { names: T::NAMES, schema: T::schema, to_storage: None }
     }
 
     /// A version that needs a conversion.
-    pub const fn converted<T: ApiType>(api_version: &'static str, to_storage: fn(&mut Value)) -> Self {
-        Unserved { api_version, schema: T::schema, to_storage: Some(to_storage) }
+    pub const fn converted<T: ApiResource>(to_storage: fn(&mut Value)) -> Self {
+        Unserved { names: T::NAMES, schema: T::schema, to_storage: Some(to_storage) }
+    }
+
+    /// As objects name it.
+    pub fn api_version(&self) -> String {
+        self.names.api_version()
     }
 }
 
@@ -341,18 +344,18 @@ impl Selectable {
 
 impl Subresource {
     /// `status`, read and written by itself.
-    pub fn status<T: ApiType>(kind: &'static str, part: &'static Part) -> Self {
-        Subresource::part::<T>("status", kind, part)
+    pub fn status<T: ApiType>(part: &'static Part) -> Self {
+        Subresource::part::<T>("status", part)
     }
 
     /// A part of the object, read and written by itself.
-    pub fn part<T: ApiType>(name: &'static str, kind: &'static str, part: &'static Part) -> Self {
-        Subresource::new::<T>(name, kind, Verbs::PART, Action::Part(part))
+    pub fn part<T: ApiType>(name: &'static str, part: &'static Part) -> Self {
+        Subresource::new::<T>(name, Verbs::PART, Action::Part(part))
     }
 
     /// `scale`, whose kind is `Scale` of `autoscaling/v1` with the schema of `T`.
     pub fn scale<T: ApiType>(paths: ScalePaths) -> Self {
-        Subresource::new::<T>("scale", "Scale", Verbs::PART, Action::Scale(paths)).of_group("autoscaling", "v1")
+        Subresource::new::<T>("scale", Verbs::PART, Action::Scale(paths)).of_group("autoscaling", "v1")
     }
 
     /// The same, with a kind of another group and version than the resource's.
@@ -361,19 +364,19 @@ impl Subresource {
     }
 
     /// An object that is only created, to make something happen.
-    pub fn create<T: ApiType>(name: &'static str, kind: &'static str, action: Action) -> Self {
-        Subresource::new::<T>(name, kind, Verbs::CREATE, action)
+    pub fn create<T: ApiType>(name: &'static str, action: Action) -> Self {
+        Subresource::new::<T>(name, Verbs::CREATE, action)
     }
 
     /// A stream; `Options` are the query's.
-    pub fn connect<Options: ApiType>(name: &'static str, kind: &'static str, verbs: Verbs) -> Self {
-        Subresource::new::<Options>(name, kind, verbs, Action::Connect)
+    pub fn connect<Options: ApiType>(name: &'static str, verbs: Verbs) -> Self {
+        Subresource::new::<Options>(name, verbs, Action::Connect)
     }
 
-    fn new<T: ApiType>(name: &'static str, kind: &'static str, verbs: Verbs, action: Action) -> Self {
+    fn new<T: ApiType>(name: &'static str, verbs: Verbs, action: Action) -> Self {
         Subresource {
             name: Str::new_static(name),
-            kind: Str::new_static(kind),
+            kind: T::schema().name.to_key(),
             group_version: None,
             verbs,
             action,
@@ -383,24 +386,29 @@ impl Subresource {
 }
 
 impl Storage {
-    /// Storage in the version of `T`.
-    pub fn of<T: ApiType>(
-        api_version: &'static str,
-        kind: &'static str,
-        prefix: &'static str,
-        version_hash: &'static str,
-    ) -> Self {
+    /// Storage in the version of `T`, under the plural name.
+    pub fn of<T: ApiResource>() -> Self {
+        let prefix = format!("/registry/{}/", T::NAMES.plural);
+        Storage::named::<T>(T::NAMES.api_version(), T::NAMES.kind, prefix)
+    }
+
+    /// Storage in a version that a type itself does not name.
+    pub fn named<T: ApiType>(api_version: impl Into<Str>, kind: &'static str, prefix: impl Into<Str>) -> Self {
         Storage {
-            prefix: Str::new_static(prefix),
-            api_version: Str::new_static(api_version),
+            prefix: prefix.into(),
+            api_version: api_version.into(),
             kind: Str::new_static(kind),
             schema: Ref::Static(T::schema),
-            version_hash: Str::new_static(version_hash),
             json: false,
             conversion: None,
             default_after_conversion: false,
             kept_as: None,
         }
+    }
+
+    /// The same storage under another prefix: `/registry/...`, ending in a slash.
+    pub fn under(self, prefix: &'static str) -> Self {
+        Storage { prefix: Str::new_static(prefix), ..self }
     }
 
     /// The same storage, kept as JSON where it is shared with kube-apiserver.
@@ -430,31 +438,30 @@ impl Storage {
 }
 
 impl Resource {
-    /// A namespaced kind with all verbs and without storage; the caller sets the other fields.
-    pub fn namespaced<T: ApiType>(
-        group: &'static str,
-        version: &'static str,
-        plural: &'static str,
-        singular: &'static str,
-        kind: &'static str,
-    ) -> Self {
+    /// A kind under the names of its type, with all verbs and without storage; the caller sets the other fields.
+    pub fn of<T: ApiResource>() -> Self {
+        Resource::named::<T>(T::NAMES)
+    }
+
+    /// The same under names that the type does not have, for a type of several resources.
+    pub fn named<T: ApiType>(names: ResourceNames) -> Self {
         Resource {
-            group: Str::new_static(group),
-            version: Str::new_static(version),
-            plural: Str::new_static(plural),
-            singular: Str::new_static(singular),
-            kind: Str::new_static(kind),
-            namespaced: true,
+            group: Str::new_static(names.group),
+            version: Str::new_static(names.version),
+            plural: Str::new_static(names.plural),
+            singular: Str::new_static(names.singular),
+            kind: Str::new_static(names.kind),
+            namespaced: names.namespaced,
             verbs: Verbs::ALL,
-            short_names: Vec::new(),
-            categories: Vec::new(),
+            short_names: texts(names.short_names),
+            categories: texts(names.categories),
             schema: Ref::Static(T::schema),
             served: Served::ByDefault,
             introduced: 0,
             removed: 0,
             storage: None,
             subresources: Vec::new(),
-            selectable: Vec::new(),
+            selectable: if names.namespaced { Vec::new() } else { vec![Selectable::unset("metadata.namespace")] },
             selector_refusal: Str::default(),
             unserved: Vec::new(),
             defaults: NO_FUNCTIONS.clone(),
@@ -466,21 +473,6 @@ impl Resource {
             ttl_seconds: 0,
             deprecation: Str::default(),
             custom: None,
-        }
-    }
-
-    /// The same for a kind without namespace.
-    pub fn cluster<T: ApiType>(
-        group: &'static str,
-        version: &'static str,
-        plural: &'static str,
-        singular: &'static str,
-        kind: &'static str,
-    ) -> Self {
-        Resource {
-            namespaced: false,
-            selectable: vec![Selectable::unset("metadata.namespace")],
-            ..Resource::namespaced::<T>(group, version, plural, singular, kind)
         }
     }
 
@@ -519,8 +511,8 @@ impl Resource {
     }
 
     /// The version that is stored and not served, by its `apiVersion`.
-    pub fn unserved(&self, api_version: &str) -> Option<&'static Unserved> {
-        self.unserved.iter().copied().find(|version| version.api_version == api_version)
+    pub fn unserved(&self, api_version: &str) -> Option<&Unserved> {
+        self.unserved.iter().find(|version| version.names.is_api_version(api_version))
     }
 
     /// The schema of the storage version, or the resource's own when it is not stored.
@@ -535,7 +527,6 @@ impl Resource {
             api_version: self.api_version().into(),
             kind: self.kind.clone(),
             schema: self.schema.clone(),
-            version_hash: Str::default(),
             json: false,
             conversion: None,
             default_after_conversion: false,

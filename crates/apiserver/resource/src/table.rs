@@ -343,7 +343,7 @@ impl Resources {
 mod tests {
     use super::*;
     use crate::Storage;
-    use pintle_schema::{ApiType, Ref};
+    use pintle_schema::{ApiType, Ref, ResourceNames};
 
     /// A kind.
     #[derive(ApiType)]
@@ -354,11 +354,16 @@ mod tests {
     }
 
     fn version(version: &'static str) -> Arc<Resource> {
-        let storage =
-            Storage::of::<Frobber>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/", "");
+        let storage = Storage::named::<Frobber>("fun.example.com/v6", "Frobber", PREFIX);
         Arc::new(Resource {
             storage: Some(storage),
-            ..Resource::namespaced::<Frobber>("fun.example.com", version, "frobbers", "frobber", "Frobber")
+            ..Resource::named::<Frobber>(ResourceNames::namespaced(
+                "fun.example.com",
+                version,
+                "frobbers",
+                "frobber",
+                "Frobber",
+            ))
         })
     }
 
@@ -395,10 +400,7 @@ mod tests {
         let mut table = ResourceTable::default();
         table.install(version("v6"), true);
         let moved = Resource {
-            storage: Some(Storage {
-                prefix: "/registry/elsewhere/frobbers/".into(),
-                ..Storage::of::<Frobber>("", "", "", "")
-            }),
+            storage: Some(Storage::named::<Frobber>("", "", "/registry/elsewhere/frobbers/")),
             schema: Ref::Static(Frobber::schema),
             ..Resource::clone(&version("v6"))
         };

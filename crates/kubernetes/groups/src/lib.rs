@@ -2,6 +2,7 @@
 //!
 //! What a schema cannot express about a kind is here and nowhere else. No I/O, and no knowledge of requests.
 
+mod built_in;
 pub mod defaulting;
 mod group;
 mod known_versions;
@@ -40,7 +41,7 @@ mod tests;
 
 pub use admissionregistration::rules::{MANIFESTS_GATE, STATIC_SUFFIX};
 pub use apiextensions::CLEANUP_FINALIZER;
+pub use built_in::{all, find, groups, resources, table};
 pub use core::internal;
 pub use core::qos::class as qos_class;
-pub use group::{all, find, groups, resources, table};
 pub use known_versions::{KNOWN_VERSIONS, NOT_OF_CUSTOM};

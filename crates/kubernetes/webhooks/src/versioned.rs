@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_patched_object_stays_one_of_its_kind() {
-        let deployments = Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment");
+        let deployments = Resource::of::<Deployment>();
         let form = Form { resource: &deployments, schema: &deployments.schema, is_resource: true, subresource: "" };
         let unknown = |kind: &str, version: &str| {
             let scheme = names::quoted(SCHEME);

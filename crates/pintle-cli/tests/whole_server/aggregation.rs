@@ -11,6 +11,7 @@ use pintle::extension_servers::ExtensionSockets;
 use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders, TokenFile};
 use pintle_http::{TlsConfig, TlsMaterial};
 use pintle_resource::{Resource, Storage};
+use pintle_schema::ResourceNames;
 use pintle_types::core::v1::ConfigMap;
 use pintle_webhook::Identity;
 use serde_json::{Value, json};
@@ -297,10 +298,10 @@ fn extension(proxy: &Pair, own: &Pair) -> Fixture {
         builder.generic().add_authenticator(Arc::new(FrontProxy { ca, allowed_names: Vec::new(), headers }));
         builder.generic().set_anonymous(Arc::default());
     });
-    let storage = Storage::of::<ConfigMap>("fun.example.com/v1", "Thing", "/registry/fun.example.com/things/", "");
+    let storage = Storage::named::<ConfigMap>("fun.example.com/v1", "Thing", "/registry/fun.example.com/things/");
     let things = Resource {
         storage: Some(storage.as_json()),
-        ..Resource::namespaced::<ConfigMap>(GROUP, "v1", "things", "thing", "Thing")
+        ..Resource::named::<ConfigMap>(ResourceNames::namespaced(GROUP, "v1", "things", "thing", "Thing"))
     };
     fixture.api().registry.install(Arc::new(things));
     fixture

@@ -9,7 +9,7 @@ use crate::common::wait_for;
 use pintle::{Builder, Serving};
 use pintle_registry::{AdmissionPlugin, AdmissionRequest, Admitted, Phase, Status};
 use pintle_resource::{Conversion, ConversionError, Converted, MaybeReady, Resource, Storage};
-use pintle_schema::{ApiType, Field, Presence, Ref, Struct, Type, Value as Object};
+use pintle_schema::{ApiType, Field, Presence, Ref, ResourceNames, Struct, Type, Value as Object};
 use pintle_storage::MemoryStore;
 use pintle_types::core::v1::ConfigMap;
 use pintle_types::meta::v1::ObjectMeta;
@@ -69,12 +69,13 @@ fn frobbers(version: &'static str, height: &str, conversion: Option<Arc<dyn Conv
     let storage = Storage {
         schema: schema("height"),
         conversion,
-        ..Storage::of::<ConfigMap>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/", "")
+        ..Storage::named::<ConfigMap>("fun.example.com/v6", "Frobber", "/registry/fun.example.com/frobbers/")
     };
+    let names = ResourceNames::namespaced("fun.example.com", version, "frobbers", "frobber", "Frobber");
     Arc::new(Resource {
         schema: schema(height),
         storage: Some(storage.as_json()),
-        ..Resource::namespaced::<ConfigMap>("fun.example.com", version, "frobbers", "frobber", "Frobber")
+        ..Resource::named::<ConfigMap>(names)
     })
 }
 

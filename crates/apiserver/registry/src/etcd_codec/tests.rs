@@ -149,7 +149,7 @@ fn storage_of(form: &EtcdCodec, key: &str) -> Storage {
 fn old_versions() -> impl Iterator<Item = (&'static str, &'static Unserved)> {
     let stored = pintle_groups::all().filter_map(|resource| Some((resource, resource.storage.as_ref()?)));
     let hubs = stored.filter(|(resource, storage)| storage.api_version == resource.api_version());
-    hubs.flat_map(|(resource, storage)| resource.unserved.iter().map(move |old| (storage.prefix.as_str(), *old)))
+    hubs.flat_map(|(resource, storage)| resource.unserved.iter().map(move |old| (storage.prefix.as_str(), old)))
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
         let (key, kind) = (format!("{prefix}a"), kind_of(&form, prefix));
         let home = storage_of(&form, &key);
         let object =
-            value!({"kind": (kind.as_str()), "apiVersion": (old.api_version), "metadata": {"name": "a", "uid": "u"}});
+            value!({"kind": (kind.as_str()), "apiVersion": (old.api_version()), "metadata": {"name": "a", "uid": "u"}});
         let mut encoded = Vec::new();
-        protobuf::encode_object(old.api_version, &kind, (old.schema)(), &object, &mut encoded);
+        protobuf::encode_object(&old.api_version(), &kind, (old.schema)(), &object, &mut encoded);
         for stored in [json::to_vec(&object), encoded] {
             let record =
                 form.decode_stored(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{key}: {error}"));
@@ -178,9 +178,9 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
 fn exemplars_of_versions_that_are_not_served_lose_nothing() {
     let form = EtcdCodec::new(pintle_groups::resources());
     for (prefix, old) in old_versions() {
-        let group = match old.api_version.split_once('/') {
+        let group = match old.api_version().split_once('/') {
             Some((group, version)) => format!("{group}.{version}"),
-            None => format!("core.{}", old.api_version),
+            None => format!("core.{}", old.api_version()),
         };
         let kind = kind_of(&form, prefix);
         let read = |suffix: &str| std::fs::read(Path::new(EXEMPLARS).join(format!("{group}.{kind}.{suffix}")));

@@ -4,14 +4,13 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::sent_empties::has_empties;
 use pintle_resource::{
-    GENERAL, Group, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, texts,
+    GENERAL, Group, Resource, SPEC_PATHS, STATUS_ALONE, Served, Storage, Strategy, Subresource, Unserved, WITH_STATUS,
 };
 use pintle_schema::{Str, Value};
 use pintle_types::admissionregistration::{v1, v1alpha1, v1beta1};
@@ -47,24 +46,14 @@ static MUTATING_ADMISSION_POLICY: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
 
 fn mutating_admission_policy_storage() -> Storage {
-    Storage::of::<v1beta1::MutatingAdmissionPolicy>(
-        "admissionregistration.k8s.io/v1beta1",
-        "MutatingAdmissionPolicy",
-        "/registry/mutatingadmissionpolicies/",
-        "LYmCf+UMVdg=",
-    )
+    Storage::of::<v1beta1::MutatingAdmissionPolicy>()
 }
 
 static MUTATING_ADMISSION_POLICY_BINDING: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
 
 fn mutating_admission_policy_binding_storage() -> Storage {
-    Storage::of::<v1beta1::MutatingAdmissionPolicyBinding>(
-        "admissionregistration.k8s.io/v1beta1",
-        "MutatingAdmissionPolicyBinding",
-        "/registry/mutatingadmissionpolicybindings/",
-        "90V5FRZZ3Zg=",
-    )
+    Storage::of::<v1beta1::MutatingAdmissionPolicyBinding>()
 }
 
 static WEBHOOK_CONFIGURATION: Strategy = Strategy {
@@ -78,24 +67,14 @@ static VALIDATING_ADMISSION_POLICY: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..WITH_STATUS };
 
 fn validating_admission_policy_storage() -> Storage {
-    Storage::of::<v1::ValidatingAdmissionPolicy>(
-        "admissionregistration.k8s.io/v1",
-        "ValidatingAdmissionPolicy",
-        "/registry/validatingadmissionpolicies/",
-        "6OxvlMmQ6is=",
-    )
+    Storage::of::<v1::ValidatingAdmissionPolicy>()
 }
 
 static VALIDATING_ADMISSION_POLICY_BINDING: Strategy =
     Strategy { unconditional_update: false, generation: Some(SPEC_PATHS), ..GENERAL };
 
 fn validating_admission_policy_binding_storage() -> Storage {
-    Storage::of::<v1::ValidatingAdmissionPolicyBinding>(
-        "admissionregistration.k8s.io/v1",
-        "ValidatingAdmissionPolicyBinding",
-        "/registry/validatingadmissionpolicybindings/",
-        "v9715VZqakg=",
-    )
+    Storage::of::<v1::ValidatingAdmissionPolicyBinding>()
 }
 
 /// Whether a webhook has a list, or labels to match, that was sent empty. kube-apiserver tells it from an absent one, as which it
@@ -106,194 +85,114 @@ fn has_empty_webhook_lists(sent: &Value) -> bool {
 
 fn mutating_admission_policies() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         storage: Some(mutating_admission_policy_storage()),
         strategy: &MUTATING_ADMISSION_POLICY,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
         introduced: 36,
-        ..Resource::cluster::<v1::MutatingAdmissionPolicy>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicy",
-            "MutatingAdmissionPolicy",
-        )
+        ..Resource::of::<v1::MutatingAdmissionPolicy>()
     }
 }
 
 fn mutating_admission_policy_bindings() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         storage: Some(mutating_admission_policy_binding_storage()),
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
         introduced: 36,
-        ..Resource::cluster::<v1::MutatingAdmissionPolicyBinding>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "mutatingadmissionpolicybindings",
-            "mutatingadmissionpolicybinding",
-            "MutatingAdmissionPolicyBinding",
-        )
+        ..Resource::of::<v1::MutatingAdmissionPolicyBinding>()
     }
 }
 
 fn mutating_webhook_configurations() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
-        storage: Some(Storage::of::<v1::MutatingWebhookConfiguration>(
-            "admissionregistration.k8s.io/v1",
-            "MutatingWebhookConfiguration",
-            "/registry/mutatingwebhookconfigurations/",
-            "Sqi0GUgDaX0=",
-        )),
+        storage: Some(Storage::of::<v1::MutatingWebhookConfiguration>()),
         strategy: &WEBHOOK_CONFIGURATION,
         printer: printer(&columns::MUTATING_WEBHOOK_CONFIGURATION),
         warn: Some(rules::warn),
-        unserved: old_versions::MUTATING_WEBHOOK_CONFIGURATIONS.iter().collect(),
-        ..Resource::cluster::<v1::MutatingWebhookConfiguration>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "mutatingwebhookconfigurations",
-            "mutatingwebhookconfiguration",
-            "MutatingWebhookConfiguration",
-        )
+        unserved: vec![Unserved::same::<v1beta1::MutatingWebhookConfiguration>()],
+        ..Resource::of::<v1::MutatingWebhookConfiguration>()
     }
 }
 
 fn validating_admission_policies() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         storage: Some(validating_admission_policy_storage()),
-        subresources: vec![Subresource::status::<v1::ValidatingAdmissionPolicy>(
-            "ValidatingAdmissionPolicy",
-            &STATUS_ALONE,
-        )],
+        subresources: vec![Subresource::status::<v1::ValidatingAdmissionPolicy>(&STATUS_ALONE)],
         strategy: &VALIDATING_ADMISSION_POLICY,
         printer: printer(&columns::VALIDATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
-        unserved: old_versions::VALIDATING_ADMISSION_POLICIES.iter().collect(),
-        ..Resource::cluster::<v1::ValidatingAdmissionPolicy>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "validatingadmissionpolicies",
-            "validatingadmissionpolicy",
-            "ValidatingAdmissionPolicy",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::ValidatingAdmissionPolicy>()],
+        ..Resource::of::<v1::ValidatingAdmissionPolicy>()
     }
 }
 
 fn validating_admission_policy_bindings() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         storage: Some(validating_admission_policy_binding_storage()),
         strategy: &VALIDATING_ADMISSION_POLICY_BINDING,
         printer: printer(&columns::VALIDATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
-        unserved: old_versions::VALIDATING_ADMISSION_POLICY_BINDINGS.iter().collect(),
-        ..Resource::cluster::<v1::ValidatingAdmissionPolicyBinding>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "validatingadmissionpolicybindings",
-            "validatingadmissionpolicybinding",
-            "ValidatingAdmissionPolicyBinding",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::ValidatingAdmissionPolicyBinding>()],
+        ..Resource::of::<v1::ValidatingAdmissionPolicyBinding>()
     }
 }
 
 fn validating_webhook_configurations() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
-        storage: Some(Storage::of::<v1::ValidatingWebhookConfiguration>(
-            "admissionregistration.k8s.io/v1",
-            "ValidatingWebhookConfiguration",
-            "/registry/validatingwebhookconfigurations/",
-            "B0wHjQmsGNk=",
-        )),
+        storage: Some(Storage::of::<v1::ValidatingWebhookConfiguration>()),
         strategy: &WEBHOOK_CONFIGURATION,
         printer: printer(&columns::VALIDATING_WEBHOOK_CONFIGURATION),
         warn: Some(rules::warn),
-        unserved: old_versions::VALIDATING_WEBHOOK_CONFIGURATIONS.iter().collect(),
-        ..Resource::cluster::<v1::ValidatingWebhookConfiguration>(
-            "admissionregistration.k8s.io",
-            "v1",
-            "validatingwebhookconfigurations",
-            "validatingwebhookconfiguration",
-            "ValidatingWebhookConfiguration",
-        )
+        unserved: vec![Unserved::same::<v1beta1::ValidatingWebhookConfiguration>()],
+        ..Resource::of::<v1::ValidatingWebhookConfiguration>()
     }
 }
 
 fn mutating_admission_policies_v1beta1() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         served: Served::OnRequest,
         storage: Some(mutating_admission_policy_storage()),
         strategy: &MUTATING_ADMISSION_POLICY,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
         introduced: 34,
-        ..Resource::cluster::<v1beta1::MutatingAdmissionPolicy>(
-            "admissionregistration.k8s.io",
-            "v1beta1",
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicy",
-            "MutatingAdmissionPolicy",
-        )
+        ..Resource::of::<v1beta1::MutatingAdmissionPolicy>()
     }
 }
 
 fn mutating_admission_policy_bindings_v1beta1() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         served: Served::OnRequest,
         storage: Some(mutating_admission_policy_binding_storage()),
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
         printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
         introduced: 34,
-        ..Resource::cluster::<v1beta1::MutatingAdmissionPolicyBinding>(
-            "admissionregistration.k8s.io",
-            "v1beta1",
-            "mutatingadmissionpolicybindings",
-            "mutatingadmissionpolicybinding",
-            "MutatingAdmissionPolicyBinding",
-        )
+        ..Resource::of::<v1beta1::MutatingAdmissionPolicyBinding>()
     }
 }
 
 fn validating_admission_policies_v1beta1() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         served: Served::OnRequest,
         removed: 34,
         storage: Some(validating_admission_policy_storage()),
-        subresources: vec![Subresource::status::<v1beta1::ValidatingAdmissionPolicy>(
-            "ValidatingAdmissionPolicy",
-            &STATUS_ALONE,
-        )],
+        subresources: vec![Subresource::status::<v1beta1::ValidatingAdmissionPolicy>(&STATUS_ALONE)],
         strategy: &VALIDATING_ADMISSION_POLICY,
         deprecation: Str::new_static(
             "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicy is deprecated in v1.31+, unavailable in v1.34+",
         ),
         printer: printer(&columns::VALIDATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
-        unserved: old_versions::VALIDATING_ADMISSION_POLICIES.iter().collect(),
-        ..Resource::cluster::<v1beta1::ValidatingAdmissionPolicy>(
-            "admissionregistration.k8s.io",
-            "v1beta1",
-            "validatingadmissionpolicies",
-            "validatingadmissionpolicy",
-            "ValidatingAdmissionPolicy",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::ValidatingAdmissionPolicy>()],
+        ..Resource::of::<v1beta1::ValidatingAdmissionPolicy>()
     }
 }
 
 fn validating_admission_policy_bindings_v1beta1() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         served: Served::OnRequest,
         removed: 34,
         storage: Some(validating_admission_policy_binding_storage()),
@@ -303,20 +202,13 @@ fn validating_admission_policy_bindings_v1beta1() -> Resource {
         ),
         printer: printer(&columns::VALIDATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
-        unserved: old_versions::VALIDATING_ADMISSION_POLICY_BINDINGS.iter().collect(),
-        ..Resource::cluster::<v1beta1::ValidatingAdmissionPolicyBinding>(
-            "admissionregistration.k8s.io",
-            "v1beta1",
-            "validatingadmissionpolicybindings",
-            "validatingadmissionpolicybinding",
-            "ValidatingAdmissionPolicyBinding",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::ValidatingAdmissionPolicyBinding>()],
+        ..Resource::of::<v1beta1::ValidatingAdmissionPolicyBinding>()
     }
 }
 
 fn mutating_admission_policies_v1alpha1() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         served: Served::OnRequest,
         storage: Some(mutating_admission_policy_storage()),
         strategy: &MUTATING_ADMISSION_POLICY,
@@ -325,19 +217,12 @@ fn mutating_admission_policies_v1alpha1() -> Resource {
         ),
         printer: printer(&columns::MUTATING_ADMISSION_POLICY),
         warn: Some(rules::warn),
-        ..Resource::cluster::<v1alpha1::MutatingAdmissionPolicy>(
-            "admissionregistration.k8s.io",
-            "v1alpha1",
-            "mutatingadmissionpolicies",
-            "mutatingadmissionpolicy",
-            "MutatingAdmissionPolicy",
-        )
+        ..Resource::of::<v1alpha1::MutatingAdmissionPolicy>()
     }
 }
 
 fn mutating_admission_policy_bindings_v1alpha1() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
         served: Served::OnRequest,
         storage: Some(mutating_admission_policy_binding_storage()),
         strategy: &MUTATING_ADMISSION_POLICY_BINDING,
@@ -346,13 +231,7 @@ fn mutating_admission_policy_bindings_v1alpha1() -> Resource {
         ),
         printer: printer(&columns::MUTATING_ADMISSION_POLICY_BINDING),
         warn: Some(rules::warn),
-        ..Resource::cluster::<v1alpha1::MutatingAdmissionPolicyBinding>(
-            "admissionregistration.k8s.io",
-            "v1alpha1",
-            "mutatingadmissionpolicybindings",
-            "mutatingadmissionpolicybinding",
-            "MutatingAdmissionPolicyBinding",
-        )
+        ..Resource::of::<v1alpha1::MutatingAdmissionPolicyBinding>()
     }
 }
 

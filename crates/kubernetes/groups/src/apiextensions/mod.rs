@@ -9,7 +9,7 @@ pub(crate) mod stored_defaults;
 use crate::group::{TypeFunctions, version};
 use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
 use pintle_resource::{
-    Context, Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
+    Context, Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same,
 };
 use pintle_schema::{ApiType, Str, Value, View, ViewMut, canonicalize};
 use pintle_types::apiextensions::{v1, v1beta1};
@@ -34,28 +34,16 @@ pub fn group() -> Group {
 
 fn custom_resource_definitions() -> Resource {
     Resource {
-        short_names: texts(&["crd", "crds"]),
-        categories: texts(&["api-extensions"]),
         storage: Some(
-            Storage::of::<v1beta1::CustomResourceDefinition>(
-                "apiextensions.k8s.io/v1beta1",
-                "CustomResourceDefinition",
-                "/registry/apiextensions.k8s.io/customresourcedefinitions/",
-                "jfWCUB31mvA=",
-            )
-            .as_json()
-            .converting(to_v1beta1, from_v1beta1),
+            Storage::of::<v1beta1::CustomResourceDefinition>()
+                .under("/registry/apiextensions.k8s.io/customresourcedefinitions/")
+                .as_json()
+                .converting(to_v1beta1, from_v1beta1),
         ),
-        subresources: vec![Subresource::status::<v1::CustomResourceDefinition>("CustomResourceDefinition", &STATUS)],
+        subresources: vec![Subresource::status::<v1::CustomResourceDefinition>(&STATUS)],
         strategy: &CUSTOM_RESOURCE_DEFINITION,
         warn: Some(rules::warn),
-        ..Resource::cluster::<v1::CustomResourceDefinition>(
-            "apiextensions.k8s.io",
-            "v1",
-            "customresourcedefinitions",
-            "customresourcedefinition",
-            "CustomResourceDefinition",
-        )
+        ..Resource::of::<v1::CustomResourceDefinition>()
     }
 }
 

@@ -3,19 +3,19 @@
 //! An API service without a service reference, which this server serves itself, is available from the start.
 
 pub(crate) mod columns;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::push;
 use pintle_resource::{
-    Context, Group, NameRule, Part, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts,
+    Context, Group, NameRule, Part, Resource, STATUS_ALONE, Storage, Strategy, Subresource, Unserved, WITH_STATUS,
 };
 use pintle_schema::{Str, Time, Value, ViewMut};
 use pintle_types::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ConditionStatus,
 };
+use pintle_types::apiregistration::v1beta1;
 
 /// The group.
 pub fn group() -> Group {
@@ -32,21 +32,12 @@ pub fn group() -> Group {
 
 fn api_services() -> Resource {
     Resource {
-        categories: texts(&["api-extensions"]),
-        storage: Some(
-            Storage::of::<APIService>(
-                "apiregistration.k8s.io/v1",
-                "APIService",
-                "/registry/apiregistration.k8s.io/apiservices/",
-                "InPBPD7+PqM=",
-            )
-            .as_json(),
-        ),
-        subresources: vec![Subresource::status::<APIService>("APIService", &API_SERVICE_STATUS)],
+        storage: Some(Storage::of::<APIService>().under("/registry/apiregistration.k8s.io/apiservices/").as_json()),
+        subresources: vec![Subresource::status::<APIService>(&API_SERVICE_STATUS)],
         strategy: &API_SERVICE,
         printer: printer(&columns::API_SERVICE),
-        unserved: old_versions::API_SERVICES.iter().collect(),
-        ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
+        unserved: vec![Unserved::same::<v1beta1::APIService>()],
+        ..Resource::of::<APIService>()
     }
 }
 

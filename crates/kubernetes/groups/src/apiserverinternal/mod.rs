@@ -29,21 +29,10 @@ static STORAGE_VERSION: Strategy = Strategy { name: NameRule::None, unconditiona
 fn storage_versions() -> Resource {
     Resource {
         served: Served::OnRequest,
-        storage: Some(Storage::of::<v1alpha1::StorageVersion>(
-            "internal.apiserver.k8s.io/v1alpha1",
-            "StorageVersion",
-            "/registry/storageversions/",
-            "c8YZt5U0nPk=",
-        )),
-        subresources: vec![Subresource::status::<v1alpha1::StorageVersion>("StorageVersion", &STATUS_ALONE)],
+        storage: Some(Storage::of::<v1alpha1::StorageVersion>()),
+        subresources: vec![Subresource::status::<v1alpha1::StorageVersion>(&STATUS_ALONE)],
         strategy: &STORAGE_VERSION,
         printer: printer(&columns::STORAGE_VERSION),
-        ..Resource::cluster::<v1alpha1::StorageVersion>(
-            "internal.apiserver.k8s.io",
-            "v1alpha1",
-            "storageversions",
-            "storageversion",
-            "StorageVersion",
-        )
+        ..Resource::of::<v1alpha1::StorageVersion>()
     }
 }

@@ -4,7 +4,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 mod warnings;
 
@@ -14,11 +13,11 @@ use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::{annotation, set_annotation};
 use pintle_resource::{
-    Context, Group, NameRule, Part, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource,
-    WITH_STATUS, same, texts,
+    Context, Group, NameRule, Part, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource, Unserved,
+    WITH_STATUS, same,
 };
 use pintle_schema::{Str, Value, View, ViewMut};
-use pintle_types::apps::{v1, v1beta1};
+use pintle_types::apps::{v1, v1beta1, v1beta2};
 use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1::PersistentVolumeClaim;
 use pintle_types::extensions::v1beta1 as extensions;
@@ -52,88 +51,79 @@ pub fn group() -> Group {
 
 fn controller_revisions() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::ControllerRevision>(
-            "apps/v1",
-            "ControllerRevision",
-            "/registry/controllerrevisions/",
-            "85nkx63pcBU=",
-        )),
+        storage: Some(Storage::of::<v1::ControllerRevision>()),
         printer: printer(&columns::CONTROLLER_REVISION),
-        unserved: old_versions::CONTROLLER_REVISIONS.iter().collect(),
-        ..Resource::namespaced::<v1::ControllerRevision>(
-            "apps",
-            "v1",
-            "controllerrevisions",
-            "controllerrevision",
-            "ControllerRevision",
-        )
+        unserved: vec![
+            Unserved::same::<v1beta1::ControllerRevision>(),
+            Unserved::same::<v1beta2::ControllerRevision>(),
+        ],
+        ..Resource::of::<v1::ControllerRevision>()
     }
 }
 
 fn daemon_sets() -> Resource {
     Resource {
-        short_names: texts(&["ds"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<DaemonSet>("apps/v1", "DaemonSet", "/registry/daemonsets/", "dd7pWHUlMKQ=")),
-        subresources: vec![Subresource::status::<DaemonSet>("DaemonSet", &DAEMON_SET_STATUS)],
+        storage: Some(Storage::of::<DaemonSet>()),
+        subresources: vec![Subresource::status::<DaemonSet>(&DAEMON_SET_STATUS)],
         strategy: &DAEMON_SET,
         hidden_annotations: &["deprecated.daemonset.template.generation"],
         printer: printer(&columns::DAEMON_SET),
         warn: Some(warnings::daemon_set),
-        unserved: old_versions::DAEMON_SETS.iter().collect(),
-        ..Resource::namespaced::<DaemonSet>("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
+        unserved: vec![
+            Unserved::same::<v1beta2::DaemonSet>(),
+            Unserved::converted::<extensions::DaemonSet>(daemon_set_from_v1beta1),
+        ],
+        ..Resource::of::<DaemonSet>()
     }
 }
 
 fn deployments() -> Resource {
     Resource {
-        short_names: texts(&["deploy"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<Deployment>("apps/v1", "Deployment", "/registry/deployments/", "8aSe+NMegvE=")),
+        storage: Some(Storage::of::<Deployment>()),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::status::<Deployment>("Deployment", &DEPLOYMENT_STATUS),
+            Subresource::status::<Deployment>(&DEPLOYMENT_STATUS),
         ],
         strategy: &DEPLOYMENT,
         hidden_annotations: &["deprecated.deployment.rollback.to"],
         printer: printer(&columns::DEPLOYMENT),
         warn: Some(warnings::deployment),
-        unserved: old_versions::DEPLOYMENTS.iter().collect(),
-        ..Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment")
+        unserved: vec![
+            Unserved::converted::<v1beta1::Deployment>(deployment_from_v1beta1),
+            Unserved::same::<v1beta2::Deployment>(),
+            Unserved::converted::<extensions::Deployment>(deployment_from_v1beta1),
+        ],
+        ..Resource::of::<Deployment>()
     }
 }
 
 fn replica_sets() -> Resource {
     Resource {
-        short_names: texts(&["rs"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<ReplicaSet>("apps/v1", "ReplicaSet", "/registry/replicasets/", "P1RzHs8/mWQ=")),
+        storage: Some(Storage::of::<ReplicaSet>()),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::status::<ReplicaSet>("ReplicaSet", &STATUS),
+            Subresource::status::<ReplicaSet>(&STATUS),
         ],
         strategy: &REPLICA_SET,
         printer: printer(&columns::REPLICA_SET),
         warn: Some(warnings::replica_set),
-        unserved: old_versions::REPLICA_SETS.iter().collect(),
-        ..Resource::namespaced::<ReplicaSet>("apps", "v1", "replicasets", "replicaset", "ReplicaSet")
+        unserved: vec![Unserved::same::<v1beta2::ReplicaSet>(), Unserved::same::<extensions::ReplicaSet>()],
+        ..Resource::of::<ReplicaSet>()
     }
 }
 
 fn stateful_sets() -> Resource {
     Resource {
-        short_names: texts(&["sts"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<StatefulSet>("apps/v1", "StatefulSet", "/registry/statefulsets/", "H+vl74LkKdo=")),
+        storage: Some(Storage::of::<StatefulSet>()),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::status::<StatefulSet>("StatefulSet", &STATUS),
+            Subresource::status::<StatefulSet>(&STATUS),
         ],
         strategy: &STATEFUL_SET,
         printer: printer(&columns::STATEFUL_SET),
         warn: Some(warnings::stateful_set),
-        unserved: old_versions::STATEFUL_SETS.iter().collect(),
-        ..Resource::namespaced::<StatefulSet>("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
+        unserved: vec![Unserved::same::<v1beta1::StatefulSet>(), Unserved::same::<v1beta2::StatefulSet>()],
+        ..Resource::of::<StatefulSet>()
     }
 }
 

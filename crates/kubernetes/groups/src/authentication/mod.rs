@@ -21,27 +21,9 @@ pub fn group() -> Group {
 }
 
 fn self_subject_reviews() -> Resource {
-    Resource {
-        verbs: Verbs::CREATE,
-        ..Resource::cluster::<v1::SelfSubjectReview>(
-            "authentication.k8s.io",
-            "v1",
-            "selfsubjectreviews",
-            "selfsubjectreview",
-            "SelfSubjectReview",
-        )
-    }
+    Resource { verbs: Verbs::CREATE, ..Resource::of::<v1::SelfSubjectReview>() }
 }
 
 fn token_reviews() -> Resource {
-    Resource {
-        verbs: Verbs::CREATE,
-        ..Resource::cluster::<v1::TokenReview>(
-            "authentication.k8s.io",
-            "v1",
-            "tokenreviews",
-            "tokenreview",
-            "TokenReview",
-        )
-    }
+    Resource { verbs: Verbs::CREATE, ..Resource::of::<v1::TokenReview>() }
 }

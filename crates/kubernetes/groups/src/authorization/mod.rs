@@ -28,53 +28,17 @@ pub fn group() -> Group {
 }
 
 fn local_subject_access_reviews() -> Resource {
-    Resource {
-        verbs: Verbs::CREATE,
-        ..Resource::namespaced::<v1::LocalSubjectAccessReview>(
-            "authorization.k8s.io",
-            "v1",
-            "localsubjectaccessreviews",
-            "localsubjectaccessreview",
-            "LocalSubjectAccessReview",
-        )
-    }
+    Resource { verbs: Verbs::CREATE, ..Resource::of::<v1::LocalSubjectAccessReview>() }
 }
 
 fn self_subject_access_reviews() -> Resource {
-    Resource {
-        verbs: Verbs::CREATE,
-        ..Resource::cluster::<v1::SelfSubjectAccessReview>(
-            "authorization.k8s.io",
-            "v1",
-            "selfsubjectaccessreviews",
-            "selfsubjectaccessreview",
-            "SelfSubjectAccessReview",
-        )
-    }
+    Resource { verbs: Verbs::CREATE, ..Resource::of::<v1::SelfSubjectAccessReview>() }
 }
 
 fn self_subject_rules_reviews() -> Resource {
-    Resource {
-        verbs: Verbs::CREATE,
-        ..Resource::cluster::<v1::SelfSubjectRulesReview>(
-            "authorization.k8s.io",
-            "v1",
-            "selfsubjectrulesreviews",
-            "selfsubjectrulesreview",
-            "SelfSubjectRulesReview",
-        )
-    }
+    Resource { verbs: Verbs::CREATE, ..Resource::of::<v1::SelfSubjectRulesReview>() }
 }
 
 fn subject_access_reviews() -> Resource {
-    Resource {
-        verbs: Verbs::CREATE,
-        ..Resource::cluster::<v1::SubjectAccessReview>(
-            "authorization.k8s.io",
-            "v1",
-            "subjectaccessreviews",
-            "subjectaccessreview",
-            "SubjectAccessReview",
-        )
-    }
+    Resource { verbs: Verbs::CREATE, ..Resource::of::<v1::SubjectAccessReview>() }
 }

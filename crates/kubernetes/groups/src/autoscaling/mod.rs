@@ -10,7 +10,7 @@ pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
-use pintle_resource::{Group, Resource, STATUS, Storage, Subresource, WITH_STATUS, texts};
+use pintle_resource::{Group, Resource, STATUS, Storage, Subresource, WITH_STATUS};
 use pintle_schema::Str;
 use pintle_types::autoscaling::{v1, v2};
 
@@ -28,46 +28,25 @@ pub fn group() -> Group {
 }
 
 fn horizontal_pod_autoscaler_storage() -> Storage {
-    Storage::of::<v2::HorizontalPodAutoscaler>(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        "/registry/horizontalpodautoscalers/",
-        "qwQve8ut294=",
-    )
+    Storage::of::<v2::HorizontalPodAutoscaler>()
 }
 
 fn horizontal_pod_autoscalers() -> Resource {
     Resource {
-        short_names: texts(&["hpa"]),
-        categories: texts(&["all"]),
         storage: Some(horizontal_pod_autoscaler_storage()),
-        subresources: vec![Subresource::status::<v2::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
+        subresources: vec![Subresource::status::<v2::HorizontalPodAutoscaler>(&STATUS)],
         strategy: &WITH_STATUS,
         printer: printer(&columns::HORIZONTAL_POD_AUTOSCALER),
-        ..Resource::namespaced::<v2::HorizontalPodAutoscaler>(
-            "autoscaling",
-            "v2",
-            "horizontalpodautoscalers",
-            "horizontalpodautoscaler",
-            "HorizontalPodAutoscaler",
-        )
+        ..Resource::of::<v2::HorizontalPodAutoscaler>()
     }
 }
 
 fn horizontal_pod_autoscalers_v1() -> Resource {
     Resource {
-        short_names: texts(&["hpa"]),
-        categories: texts(&["all"]),
         storage: Some(horizontal_pod_autoscaler_storage().converting(convert::to_v2, convert::from_v2).defaulted()),
-        subresources: vec![Subresource::status::<v1::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
+        subresources: vec![Subresource::status::<v1::HorizontalPodAutoscaler>(&STATUS)],
         strategy: &WITH_STATUS,
         printer: printer(&columns::HORIZONTAL_POD_AUTOSCALER),
-        ..Resource::namespaced::<v1::HorizontalPodAutoscaler>(
-            "autoscaling",
-            "v1",
-            "horizontalpodautoscalers",
-            "horizontalpodautoscaler",
-            "HorizontalPodAutoscaler",
-        )
+        ..Resource::of::<v1::HorizontalPodAutoscaler>()
     }
 }

@@ -4,7 +4,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 mod warnings;
 
@@ -14,10 +13,10 @@ use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use pintle_resource::{
     Context, GarbageCollection, Group, Resource, SPEC_PATHS, STATUS, Selectable, Storage, Strategy, Subresource,
-    WITH_STATUS, texts,
+    Unserved, WITH_STATUS,
 };
 use pintle_schema::{Str, Value, ViewMut};
-use pintle_types::batch::v1;
+use pintle_types::batch::{v1, v1beta1};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
@@ -41,29 +40,26 @@ pub fn group() -> Group {
 
 fn cron_jobs() -> Resource {
     Resource {
-        short_names: texts(&["cj"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<CronJob>("batch/v1", "CronJob", "/registry/cronjobs/", "sd5LIXh4Fjs=")),
-        subresources: vec![Subresource::status::<CronJob>("CronJob", &STATUS)],
+        storage: Some(Storage::of::<CronJob>()),
+        subresources: vec![Subresource::status::<CronJob>(&STATUS)],
         strategy: &CRON_JOB,
         printer: printer(&columns::CRON_JOB),
         warn: Some(warnings::cron_job),
-        unserved: old_versions::CRON_JOBS.iter().collect(),
-        ..Resource::namespaced::<CronJob>("batch", "v1", "cronjobs", "cronjob", "CronJob")
+        unserved: vec![Unserved::same::<v1beta1::CronJob>()],
+        ..Resource::of::<CronJob>()
     }
 }
 
 fn jobs() -> Resource {
     Resource {
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<Job>("batch/v1", "Job", "/registry/jobs/", "mudhfqk/qZY=")),
-        subresources: vec![Subresource::status::<Job>("Job", &STATUS)],
+        storage: Some(Storage::of::<Job>()),
+        subresources: vec![Subresource::status::<Job>(&STATUS)],
         selectable: vec![Selectable::path("status.successful", &["status", "succeeded"])],
         selector_refusal: Str::new_static("field label \"{label}\" not supported for Job"),
         strategy: &JOB,
         printer: printer(&columns::JOB),
         warn: Some(warnings::job),
-        ..Resource::namespaced::<Job>("batch", "v1", "jobs", "job", "Job")
+        ..Resource::of::<Job>()
     }
 }
 

@@ -4,7 +4,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub mod rules;
 
 use crate::group::{TypeFunctions, version};
@@ -12,7 +11,7 @@ use crate::printing::printer;
 use crate::views::set_if_absent;
 use pintle_resource::{
     Context, GENERAL, Group, NOT_SUPPORTED, NameRule, Part, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, STATUS_PATHS,
-    Selectable, Served, Storage, Strategy, Subresource, texts,
+    Selectable, Served, Storage, Strategy, Subresource, Unserved,
 };
 use pintle_schema::{Str, Time, Value, View, ViewMut};
 use pintle_types::certificates::{v1, v1alpha1, v1beta1};
@@ -42,32 +41,17 @@ pub fn group() -> Group {
 
 fn certificate_signing_requests() -> Resource {
     Resource {
-        short_names: texts(&["csr"]),
-        storage: Some(Storage::of::<CertificateSigningRequest>(
-            "certificates.k8s.io/v1",
-            "CertificateSigningRequest",
-            "/registry/certificatesigningrequests/",
-            "95fRKMXA+00=",
-        )),
+        storage: Some(Storage::of::<CertificateSigningRequest>()),
         subresources: vec![
-            Subresource::part::<CertificateSigningRequest>("approval", "CertificateSigningRequest", &APPROVAL),
-            Subresource::status::<CertificateSigningRequest>(
-                "CertificateSigningRequest",
-                &CERTIFICATE_SIGNING_REQUEST_STATUS,
-            ),
+            Subresource::part::<CertificateSigningRequest>("approval", &APPROVAL),
+            Subresource::status::<CertificateSigningRequest>(&CERTIFICATE_SIGNING_REQUEST_STATUS),
         ],
         selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &CERTIFICATE_SIGNING_REQUEST,
         printer: printer(&columns::CERTIFICATE_SIGNING_REQUEST),
-        unserved: old_versions::CERTIFICATE_SIGNING_REQUESTS.iter().collect(),
-        ..Resource::cluster::<CertificateSigningRequest>(
-            "certificates.k8s.io",
-            "v1",
-            "certificatesigningrequests",
-            "certificatesigningrequest",
-            "CertificateSigningRequest",
-        )
+        unserved: vec![Unserved::same::<v1beta1::CertificateSigningRequest>()],
+        ..Resource::of::<CertificateSigningRequest>()
     }
 }
 
@@ -79,29 +63,15 @@ fn cluster_trust_bundles() -> Resource {
         selector_refusal: NOT_SUPPORTED,
         strategy: &CLUSTER_TRUST_BUNDLE,
         printer: printer(&columns::CLUSTER_TRUST_BUNDLE),
-        ..Resource::cluster::<v1beta1::ClusterTrustBundle>(
-            "certificates.k8s.io",
-            "v1beta1",
-            "clustertrustbundles",
-            "clustertrustbundle",
-            "ClusterTrustBundle",
-        )
+        ..Resource::of::<v1beta1::ClusterTrustBundle>()
     }
 }
 
 fn pod_certificate_requests() -> Resource {
     Resource {
         served: Served::Gated("PodCertificateRequest"),
-        storage: Some(Storage::of::<v1beta1::PodCertificateRequest>(
-            "certificates.k8s.io/v1beta1",
-            "PodCertificateRequest",
-            "/registry/podcertificaterequests/",
-            "wYA9yXQH8fg=",
-        )),
-        subresources: vec![Subresource::status::<v1beta1::PodCertificateRequest>(
-            "PodCertificateRequest",
-            &POD_CERTIFICATE_REQUEST_STATUS,
-        )],
+        storage: Some(Storage::of::<v1beta1::PodCertificateRequest>()),
+        subresources: vec![Subresource::status::<v1beta1::PodCertificateRequest>(&POD_CERTIFICATE_REQUEST_STATUS)],
         selectable: vec![
             Selectable::path("spec.nodeName", &["spec", "nodeName"]),
             Selectable::path("spec.podName", &["spec", "podName"]),
@@ -112,13 +82,7 @@ fn pod_certificate_requests() -> Resource {
         strategy: &POD_CERTIFICATE_REQUEST,
         printer: printer(&columns::POD_CERTIFICATE_REQUEST),
         introduced: 35,
-        ..Resource::namespaced::<v1beta1::PodCertificateRequest>(
-            "certificates.k8s.io",
-            "v1beta1",
-            "podcertificaterequests",
-            "podcertificaterequest",
-            "PodCertificateRequest",
-        )
+        ..Resource::of::<v1beta1::PodCertificateRequest>()
     }
 }
 
@@ -133,13 +97,7 @@ fn cluster_trust_bundles_v1alpha1() -> Resource {
             "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
         ),
         printer: printer(&columns::CLUSTER_TRUST_BUNDLE),
-        ..Resource::cluster::<v1alpha1::ClusterTrustBundle>(
-            "certificates.k8s.io",
-            "v1alpha1",
-            "clustertrustbundles",
-            "clustertrustbundle",
-            "ClusterTrustBundle",
-        )
+        ..Resource::of::<v1alpha1::ClusterTrustBundle>()
     }
 }
 
@@ -165,12 +123,7 @@ static CERTIFICATE_SIGNING_REQUEST_STATUS: Part =
 static CLUSTER_TRUST_BUNDLE: Strategy = Strategy { name: NameRule::None, unconditional_update: false, ..GENERAL };
 
 fn cluster_trust_bundle_storage() -> Storage {
-    Storage::of::<v1beta1::ClusterTrustBundle>(
-        "certificates.k8s.io/v1beta1",
-        "ClusterTrustBundle",
-        "/registry/clustertrustbundles/",
-        "v5yhuVertL4=",
-    )
+    Storage::of::<v1beta1::ClusterTrustBundle>()
 }
 
 static POD_CERTIFICATE_REQUEST: Strategy =

@@ -3,12 +3,11 @@
 //! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
-use pintle_resource::{GENERAL, Group, NameRule, Resource, Served, Storage, Strategy};
+use pintle_resource::{GENERAL, Group, NameRule, Resource, Served, Storage, Strategy, Unserved};
 use pintle_schema::Str;
 use pintle_types::coordination::{v1, v1alpha2, v1beta1};
 
@@ -31,21 +30,16 @@ static LEASE_CANDIDATE: Strategy =
     Strategy { name: NameRule::ConfigMapKey, unconditional_update: false, create_on_update: true, ..GENERAL };
 
 fn lease_candidate_storage() -> Storage {
-    Storage::of::<v1beta1::LeaseCandidate>(
-        "coordination.k8s.io/v1beta1",
-        "LeaseCandidate",
-        "/registry/leasecandidates/",
-        "lvME0iHWE20=",
-    )
+    Storage::of::<v1beta1::LeaseCandidate>()
 }
 
 fn leases() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::Lease>("coordination.k8s.io/v1", "Lease", "/registry/leases/", "gqkMMb/YqFM=")),
+        storage: Some(Storage::of::<v1::Lease>()),
         strategy: &LEASE,
         printer: printer(&columns::LEASE),
-        unserved: old_versions::LEASES.iter().collect(),
-        ..Resource::namespaced::<v1::Lease>("coordination.k8s.io", "v1", "leases", "lease", "Lease")
+        unserved: vec![Unserved::same::<v1beta1::Lease>()],
+        ..Resource::of::<v1::Lease>()
     }
 }
 
@@ -58,13 +52,7 @@ fn lease_candidates() -> Resource {
             "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
         ),
         printer: printer(&columns::LEASE_CANDIDATE),
-        ..Resource::namespaced::<v1beta1::LeaseCandidate>(
-            "coordination.k8s.io",
-            "v1beta1",
-            "leasecandidates",
-            "leasecandidate",
-            "LeaseCandidate",
-        )
+        ..Resource::of::<v1beta1::LeaseCandidate>()
     }
 }
 
@@ -77,12 +65,6 @@ fn lease_candidates_v1alpha2() -> Resource {
             "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
         ),
         printer: printer(&columns::LEASE_CANDIDATE),
-        ..Resource::namespaced::<v1alpha2::LeaseCandidate>(
-            "coordination.k8s.io",
-            "v1alpha2",
-            "leasecandidates",
-            "leasecandidate",
-            "LeaseCandidate",
-        )
+        ..Resource::of::<v1alpha2::LeaseCandidate>()
     }
 }

@@ -4,28 +4,27 @@
 
 use crate::printing::printer;
 use crate::views::clear;
-use pintle_resource::{GENERAL, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy, texts};
+use pintle_resource::{GENERAL, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy};
 use pintle_schema::{ApiValue, Bytes, Value, ViewMut};
 use pintle_types::core::v1;
 
 pub(super) fn config_maps() -> Resource {
     Resource {
-        short_names: texts(&["cm"]),
-        storage: Some(Storage::of::<v1::ConfigMap>("v1", "ConfigMap", "/registry/configmaps/", "qFsyl6wFWjQ=")),
+        storage: Some(Storage::of::<v1::ConfigMap>()),
         printer: printer(&super::columns::CONFIG_MAP),
-        ..Resource::namespaced::<v1::ConfigMap>("", "v1", "configmaps", "configmap", "ConfigMap")
+        ..Resource::of::<v1::ConfigMap>()
     }
 }
 
 pub(super) fn secrets() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::Secret>("v1", "Secret", "/registry/secrets/", "S6u1pOWzb84=")),
+        storage: Some(Storage::of::<v1::Secret>()),
         selectable: vec![Selectable::path("type", &["type"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &Strategy { normalize: Some(merge_string_data), ..GENERAL },
         printer: printer(&super::columns::SECRET),
         warn: Some(super::rules::key_pair::warn),
-        ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
+        ..Resource::of::<v1::Secret>()
     }
 }
 
@@ -65,6 +64,6 @@ mod tests {
 
     /// Secrets that nothing is done to.
     fn plain_secrets() -> Resource {
-        Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
+        Resource::of::<v1::Secret>()
     }
 }

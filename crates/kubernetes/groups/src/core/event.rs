@@ -1,27 +1,31 @@
-//! Events in the core version, in which they are stored.
+//! Events in the core version, in which they are stored, and their conversion from and to `events.k8s.io`.
 //!
-//! Events expire. The newer version is converted in `events`.
+//! Events expire. Fields have other names in the newer group; conversion loses nothing.
 
 use crate::printing::printer;
+use crate::views::rename;
 use pintle_resource::{
-    FieldValue, GENERAL, GarbageCollection, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy, texts,
+    FieldValue, GENERAL, GarbageCollection, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy, Unserved,
 };
 use pintle_schema::{Value, View};
 use pintle_types::core::v1;
+use pintle_types::events;
 
 /// Events live for an hour.
 pub(crate) const TTL_SECONDS: u32 = 3600;
 
 pub(crate) fn storage() -> Storage {
-    Storage::of::<v1::Event>("v1", "Event", "/registry/events/", "r2yiGXH7wu8=")
+    Storage::of::<v1::Event>()
 }
 
 pub(crate) static EVENT_STRATEGY: Strategy =
     Strategy { create_on_update: true, garbage_collection: GarbageCollection::Unsupported, ..GENERAL };
 
+/// The version that an older kube-apiserver may have stored events in.
+pub(crate) const UNSERVED: Unserved = Unserved::converted::<events::v1beta1::Event>(to_core);
+
 pub(super) fn events() -> Resource {
     Resource {
-        short_names: texts(&["ev"]),
         storage: Some(storage()),
         selectable: vec![
             Selectable::path("involvedObject.apiVersion", &["involvedObject", "apiVersion"]),
@@ -40,9 +44,28 @@ pub(super) fn events() -> Resource {
         strategy: &EVENT_STRATEGY,
         ttl_seconds: TTL_SECONDS,
         printer: printer(&super::columns::event::EVENT),
-        unserved: crate::events::old_versions::EVENTS.iter().collect(),
-        ..Resource::namespaced::<v1::Event>("", "v1", "events", "event", "Event")
+        unserved: vec![UNSERVED],
+        ..Resource::of::<v1::Event>()
     }
+}
+
+/// The fields whose names differ: in the newer group, and here.
+const NAMES: [(&str, &str); 7] = [
+    (events::v1::Event::REGARDING.name(), v1::Event::INVOLVED_OBJECT.name()),
+    (events::v1::Event::NOTE.name(), v1::Event::MESSAGE.name()),
+    (events::v1::Event::REPORTING_CONTROLLER.name(), v1::Event::REPORTING_COMPONENT.name()),
+    (events::v1::Event::DEPRECATED_SOURCE.name(), v1::Event::SOURCE.name()),
+    (events::v1::Event::DEPRECATED_FIRST_TIMESTAMP.name(), v1::Event::FIRST_TIMESTAMP.name()),
+    (events::v1::Event::DEPRECATED_LAST_TIMESTAMP.name(), v1::Event::LAST_TIMESTAMP.name()),
+    (events::v1::Event::DEPRECATED_COUNT.name(), v1::Event::COUNT.name()),
+];
+
+pub(crate) fn to_core(object: &mut Value) {
+    rename(object, &NAMES);
+}
+
+pub(crate) fn from_core(object: &mut Value) {
+    rename(object, &NAMES.map(|(there, here)| (here, there)));
 }
 
 /// Who reported the event, in whichever of its two places.

@@ -1,6 +1,7 @@
 //! What servers that share a store keep there for each other, and no path shows: who is there, and which ports are given.
 
 use pintle_resource::{Resource, Storage, Verbs};
+use pintle_schema::ResourceNames;
 use pintle_types::core::v1::{Endpoints, RangeAllocation};
 use std::sync::{Arc, LazyLock};
 
@@ -8,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 pub static SERVER_ADDRESSES: LazyLock<Arc<Resource>> = LazyLock::new(|| {
     Arc::new(Resource {
         verbs: Verbs::NONE,
-        storage: Some(Storage::of::<Endpoints>("v1", "Endpoints", "/registry/masterleases/", "")),
-        ..Resource::cluster::<Endpoints>("", "v1", "masterleases", "masterlease", "Endpoints")
+        storage: Some(Storage::of::<Endpoints>().under("/registry/masterleases/")),
+        ..Resource::named::<Endpoints>(ResourceNames::cluster("", "v1", "masterleases", "masterlease", "Endpoints"))
     })
 });
 
@@ -17,8 +18,8 @@ pub static SERVER_ADDRESSES: LazyLock<Arc<Resource>> = LazyLock::new(|| {
 pub static RANGE_ALLOCATIONS: LazyLock<Arc<Resource>> = LazyLock::new(|| {
     Arc::new(Resource {
         verbs: Verbs::NONE,
-        storage: Some(Storage::of::<RangeAllocation>("v1", "RangeAllocation", "/registry/ranges/", "")),
-        ..Resource::cluster::<RangeAllocation>("", "v1", "rangeallocations", "rangeallocation", "RangeAllocation")
+        storage: Some(Storage::of::<RangeAllocation>().under("/registry/ranges/")),
+        ..Resource::of::<RangeAllocation>()
     })
 });
 

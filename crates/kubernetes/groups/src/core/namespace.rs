@@ -8,7 +8,7 @@ use crate::printing::printer;
 use crate::views::push;
 use pintle_resource::{
     Context, GENERAL, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Storage, Strategy,
-    Subresource, Verbs, texts,
+    Subresource, Verbs,
 };
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1;
@@ -20,20 +20,16 @@ const KUBERNETES: v1::FinalizerName = v1::FinalizerName::KUBERNETES;
 pub(super) fn namespaces() -> Resource {
     Resource {
         verbs: Verbs::ALL.without(Verbs::DELETECOLLECTION),
-        short_names: texts(&["ns"]),
-        storage: Some(Storage::of::<v1::Namespace>("v1", "Namespace", "/registry/namespaces/", "Q3oi5N2YM8M=")),
+        storage: Some(Storage::of::<v1::Namespace>()),
         subresources: vec![
-            Subresource {
-                verbs: Verbs::UPDATE,
-                ..Subresource::part::<v1::Namespace>("finalize", "Namespace", &FINALIZE)
-            },
-            Subresource::status::<v1::Namespace>("Namespace", &STATUS),
+            Subresource { verbs: Verbs::UPDATE, ..Subresource::part::<v1::Namespace>("finalize", &FINALIZE) },
+            Subresource::status::<v1::Namespace>(&STATUS),
         ],
         selectable: vec![Selectable::path("status.phase", &["status", "phase"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &NAMESPACE,
         printer: printer(&super::columns::NAMESPACE),
-        ..Resource::cluster::<v1::Namespace>("", "v1", "namespaces", "namespace", "Namespace")
+        ..Resource::of::<v1::Namespace>()
     }
 }
 

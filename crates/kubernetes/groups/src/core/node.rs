@@ -6,7 +6,7 @@ use crate::printing::printer;
 use crate::views::clear;
 use pintle_resource::{
     Context, NOT_SUPPORTED, Part, Resource, STATUS, STATUS_PATHS, Selectable, Storage, Strategy, Subresource, Verbs,
-    WITH_STATUS, texts,
+    WITH_STATUS,
 };
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::core::v1;
@@ -14,27 +14,25 @@ use pintle_types::core::v1;
 pub(super) fn component_statuses() -> Resource {
     Resource {
         verbs: Verbs::GET.and(Verbs::LIST),
-        short_names: texts(&["cs"]),
         deprecation: Str::new_static("v1 ComponentStatus is deprecated in v1.19+"),
         printer: printer(&super::columns::COMPONENT_STATUS),
-        ..Resource::cluster::<v1::ComponentStatus>("", "v1", "componentstatuses", "componentstatus", "ComponentStatus")
+        ..Resource::of::<v1::ComponentStatus>()
     }
 }
 
 pub(super) fn nodes() -> Resource {
     Resource {
-        short_names: texts(&["no"]),
-        storage: Some(Storage::of::<v1::Node>("v1", "Node", "/registry/minions/", "XwShjMxG9Fs=")),
+        storage: Some(Storage::of::<v1::Node>().under("/registry/minions/")),
         subresources: vec![
-            Subresource::connect::<v1::NodeProxyOptions>("proxy", "NodeProxyOptions", Verbs::PROXY),
-            Subresource::status::<v1::Node>("Node", &NODE_STATUS),
+            Subresource::connect::<v1::NodeProxyOptions>("proxy", Verbs::PROXY),
+            Subresource::status::<v1::Node>(&NODE_STATUS),
         ],
         selectable: vec![Selectable::path("spec.unschedulable", &["spec", "unschedulable"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &NODE,
         printer: printer(&super::columns::node::NODE),
         warn: Some(super::rules::cluster_warnings::node),
-        ..Resource::cluster::<v1::Node>("", "v1", "nodes", "node", "Node")
+        ..Resource::of::<v1::Node>()
     }
 }
 

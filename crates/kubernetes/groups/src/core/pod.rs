@@ -7,9 +7,9 @@ use crate::printing::printer;
 use crate::views::{clear, push};
 use pintle_resource::{
     Action, Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, SPEC_PATHS, Selectable, Storage, Strategy,
-    Subresource, Verbs, WITH_STATUS, texts,
+    Subresource, Verbs, WITH_STATUS,
 };
-use pintle_schema::{Time, Value, View, ViewMut};
+use pintle_schema::{ApiResource, Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::policy;
 use v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodSpec, PodStatus};
@@ -18,27 +18,27 @@ pub(super) fn bindings() -> Resource {
     Resource {
         verbs: Verbs::CREATE,
         strategy: &Strategy { name: NameRule::PathSegment, ..GENERAL },
-        ..Resource::namespaced::<v1::Binding>("", "v1", "bindings", "binding", "Binding")
+        ..Resource::of::<v1::Binding>()
     }
 }
 
 pub(super) fn pods() -> Resource {
     Resource {
-        short_names: texts(&["po"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<Pod>("v1", "Pod", "/registry/pods/", "xPOwRZ+Yhw8=")),
+        storage: Some(Storage::of::<Pod>()),
         subresources: vec![
-            Subresource::connect::<v1::PodAttachOptions>("attach", "PodAttachOptions", Verbs::STREAM),
-            Subresource::create::<v1::Binding>("binding", "Binding", Action::Handler),
-            Subresource::part::<Pod>("ephemeralcontainers", "Pod", &pod_parts::EPHEMERAL_CONTAINERS),
-            Subresource::create::<policy::v1::Eviction>("eviction", "Eviction", Action::Handler)
-                .of_group("policy", "v1"),
-            Subresource::connect::<v1::PodExecOptions>("exec", "PodExecOptions", Verbs::STREAM),
-            Subresource::connect::<v1::PodLogOptions>("log", "Pod", Verbs::GET),
-            Subresource::connect::<v1::PodPortForwardOptions>("portforward", "PodPortForwardOptions", Verbs::STREAM),
-            Subresource::connect::<v1::PodProxyOptions>("proxy", "PodProxyOptions", Verbs::PROXY),
-            Subresource::part::<Pod>("resize", "Pod", &pod_parts::RESIZE),
-            Subresource::status::<Pod>("Pod", &pod_parts::STATUS),
+            Subresource::connect::<v1::PodAttachOptions>("attach", Verbs::STREAM),
+            Subresource::create::<v1::Binding>("binding", Action::Handler),
+            Subresource::part::<Pod>("ephemeralcontainers", &pod_parts::EPHEMERAL_CONTAINERS),
+            Subresource::create::<policy::v1::Eviction>("eviction", Action::Handler).of_group("policy", "v1"),
+            Subresource::connect::<v1::PodExecOptions>("exec", Verbs::STREAM),
+            Subresource {
+                kind: Pod::NAMES.kind.into(),
+                ..Subresource::connect::<v1::PodLogOptions>("log", Verbs::GET)
+            },
+            Subresource::connect::<v1::PodPortForwardOptions>("portforward", Verbs::STREAM),
+            Subresource::connect::<v1::PodProxyOptions>("proxy", Verbs::PROXY),
+            Subresource::part::<Pod>("resize", &pod_parts::RESIZE),
+            Subresource::status::<Pod>(&pod_parts::STATUS),
         ],
         selectable: vec![
             Selectable::path("spec.hostNetwork", &["spec", "hostNetwork"]),
@@ -56,7 +56,7 @@ pub(super) fn pods() -> Resource {
         strategy: &POD,
         printer: printer(&super::columns::pod::POD),
         warn: Some(super::rules::pod::warnings::pod),
-        ..Resource::namespaced::<Pod>("", "v1", "pods", "pod", "Pod")
+        ..Resource::of::<Pod>()
     }
 }
 

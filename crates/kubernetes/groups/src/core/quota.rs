@@ -3,34 +3,27 @@
 //! Admission plugins apply them.
 
 use crate::printing::printer;
-use pintle_resource::{Context, GENERAL, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
+use pintle_resource::{Context, GENERAL, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::meta::v1::ObjectMeta;
 
 pub(super) fn limit_ranges() -> Resource {
     Resource {
-        short_names: texts(&["limits"]),
-        storage: Some(Storage::of::<v1::LimitRange>("v1", "LimitRange", "/registry/limitranges/", "EBKMFVe6cwo=")),
+        storage: Some(Storage::of::<v1::LimitRange>()),
         strategy: &Strategy { create_on_update: true, prepare_create: Some(name_limits), ..GENERAL },
-        ..Resource::namespaced::<v1::LimitRange>("", "v1", "limitranges", "limitrange", "LimitRange")
+        ..Resource::of::<v1::LimitRange>()
     }
 }
 
 pub(super) fn resource_quotas() -> Resource {
     Resource {
-        short_names: texts(&["quota"]),
-        storage: Some(Storage::of::<v1::ResourceQuota>(
-            "v1",
-            "ResourceQuota",
-            "/registry/resourcequotas/",
-            "8uhSgffRX6w=",
-        )),
-        subresources: vec![Subresource::status::<v1::ResourceQuota>("ResourceQuota", &STATUS)],
+        storage: Some(Storage::of::<v1::ResourceQuota>()),
+        subresources: vec![Subresource::status::<v1::ResourceQuota>(&STATUS)],
         strategy: &Strategy { delete_answers_object: true, ..WITH_STATUS },
         printer: printer(&super::columns::RESOURCE_QUOTA),
         warn: Some(super::rules::quota::resource_quota::warn),
-        ..Resource::namespaced::<v1::ResourceQuota>("", "v1", "resourcequotas", "resourcequota", "ResourceQuota")
+        ..Resource::of::<v1::ResourceQuota>()
     }
 }
 

@@ -8,7 +8,7 @@ use crate::printing::printer;
 use crate::views::{clear, set_if_absent};
 use pintle_resource::{
     Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy, Subresource, Verbs,
-    WITH_STATUS, texts,
+    WITH_STATUS,
 };
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::core::v1;
@@ -16,24 +16,21 @@ use v1::{IPFamily, IPFamilyPolicy, Service, ServiceInternalTrafficPolicy, Servic
 
 pub(super) fn endpoints() -> Resource {
     Resource {
-        short_names: texts(&["ep"]),
-        storage: Some(Storage::of::<v1::Endpoints>("v1", "Endpoints", "/registry/services/endpoints/", "fWeeMqaN/OA=")),
+        storage: Some(Storage::of::<v1::Endpoints>().under("/registry/services/endpoints/")),
         strategy: &Strategy { create_on_update: true, ..GENERAL },
         deprecation: Str::new_static("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
         printer: printer(&super::columns::network::ENDPOINTS),
         warn: Some(super::rules::cluster_warnings::endpoints),
-        ..Resource::namespaced::<v1::Endpoints>("", "v1", "endpoints", "endpoints", "Endpoints")
+        ..Resource::of::<v1::Endpoints>()
     }
 }
 
 pub(super) fn services() -> Resource {
     Resource {
-        short_names: texts(&["svc"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<Service>("v1", "Service", "/registry/services/specs/", "0/CO1lhkEBI=")),
+        storage: Some(Storage::of::<Service>().under("/registry/services/specs/")),
         subresources: vec![
-            Subresource::connect::<v1::ServiceProxyOptions>("proxy", "ServiceProxyOptions", Verbs::PROXY),
-            Subresource::status::<Service>("Service", &STATUS),
+            Subresource::connect::<v1::ServiceProxyOptions>("proxy", Verbs::PROXY),
+            Subresource::status::<Service>(&STATUS),
         ],
         selectable: vec![
             Selectable::path("spec.clusterIP", &["spec", "clusterIP"]),
@@ -43,7 +40,7 @@ pub(super) fn services() -> Resource {
         strategy: &SERVICE,
         printer: printer(&super::columns::network::SERVICE),
         warn: Some(super::rules::service::warn),
-        ..Resource::namespaced::<Service>("", "v1", "services", "service", "Service")
+        ..Resource::of::<Service>()
     }
 }
 

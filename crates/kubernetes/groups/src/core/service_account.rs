@@ -3,28 +3,22 @@
 //! Their secrets are references. The registry issues tokens.
 
 use crate::printing::printer;
-use pintle_resource::{Action, Context, GENERAL, Resource, Storage, Strategy, Subresource, texts};
+use pintle_resource::{Action, Context, GENERAL, Resource, Storage, Strategy, Subresource};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::authentication;
 use pintle_types::core::v1;
 
 pub(super) fn service_accounts() -> Resource {
     Resource {
-        short_names: texts(&["sa"]),
-        storage: Some(Storage::of::<v1::ServiceAccount>(
-            "v1",
-            "ServiceAccount",
-            "/registry/serviceaccounts/",
-            "pbx9ZvyFpBE=",
-        )),
+        storage: Some(Storage::of::<v1::ServiceAccount>()),
         subresources: vec![
-            Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Handler)
+            Subresource::create::<authentication::v1::TokenRequest>("token", Action::Handler)
                 .of_group("authentication.k8s.io", "v1"),
         ],
         strategy: &SERVICE_ACCOUNT,
         printer: printer(&super::columns::SERVICE_ACCOUNT),
         warn: Some(super::rules::cluster_warnings::service_account),
-        ..Resource::namespaced::<v1::ServiceAccount>("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount")
+        ..Resource::of::<v1::ServiceAccount>()
     }
 }
 

@@ -6,7 +6,7 @@
 
 use crate::printing::printer;
 use crate::views::{clear, take_old};
-use pintle_resource::{Context, Part, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
+use pintle_resource::{Context, Part, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use v1::{
@@ -16,41 +16,23 @@ use v1::{
 
 pub(super) fn persistent_volume_claims() -> Resource {
     Resource {
-        short_names: texts(&["pvc"]),
-        storage: Some(Storage::of::<PersistentVolumeClaim>(
-            "v1",
-            "PersistentVolumeClaim",
-            "/registry/persistentvolumeclaims/",
-            "QWTyNDq0dC4=",
-        )),
-        subresources: vec![Subresource::status::<PersistentVolumeClaim>("PersistentVolumeClaim", &STATUS)],
+        storage: Some(Storage::of::<PersistentVolumeClaim>()),
+        subresources: vec![Subresource::status::<PersistentVolumeClaim>(&STATUS)],
         strategy: &CLAIM,
         printer: printer(&super::columns::volume::PERSISTENT_VOLUME_CLAIM),
         warn: Some(super::rules::volume::warnings::claim),
-        ..Resource::namespaced::<PersistentVolumeClaim>(
-            "",
-            "v1",
-            "persistentvolumeclaims",
-            "persistentvolumeclaim",
-            "PersistentVolumeClaim",
-        )
+        ..Resource::of::<PersistentVolumeClaim>()
     }
 }
 
 pub(super) fn persistent_volumes() -> Resource {
     Resource {
-        short_names: texts(&["pv"]),
-        storage: Some(Storage::of::<PersistentVolume>(
-            "v1",
-            "PersistentVolume",
-            "/registry/persistentvolumes/",
-            "HN/zwEC+JgM=",
-        )),
-        subresources: vec![Subresource::status::<PersistentVolume>("PersistentVolume", &VOLUME_STATUS)],
+        storage: Some(Storage::of::<PersistentVolume>()),
+        subresources: vec![Subresource::status::<PersistentVolume>(&VOLUME_STATUS)],
         strategy: &VOLUME,
         printer: printer(&super::columns::volume::PERSISTENT_VOLUME),
         warn: Some(super::rules::volume::warnings::volume),
-        ..Resource::cluster::<PersistentVolume>("", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume")
+        ..Resource::of::<PersistentVolume>()
     }
 }
 

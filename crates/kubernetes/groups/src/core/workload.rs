@@ -6,7 +6,7 @@ use crate::core::pod_spec;
 use crate::printing::printer;
 use pintle_resource::{
     GENERAL, GarbageCollection, NOT_SUPPORTED, NameRule, Resource, SPEC_PATHS, STATUS, ScalePaths, Selectable, Storage,
-    Strategy, Subresource, WITH_STATUS, texts,
+    Strategy, Subresource, WITH_STATUS,
 };
 use pintle_schema::{Value, ViewMut};
 use pintle_types::autoscaling::v1::Scale;
@@ -14,40 +14,27 @@ use pintle_types::core::v1;
 
 pub(super) fn pod_templates() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::PodTemplate>("v1", "PodTemplate", "/registry/podtemplates/", "LIXB2x4IFpk=")),
+        storage: Some(Storage::of::<v1::PodTemplate>()),
         strategy: &POD_TEMPLATE,
         printer: printer(&super::columns::pod::POD_TEMPLATE),
         warn: Some(super::rules::template_warnings::pod_template),
-        ..Resource::namespaced::<v1::PodTemplate>("", "v1", "podtemplates", "podtemplate", "PodTemplate")
+        ..Resource::of::<v1::PodTemplate>()
     }
 }
 
 pub(super) fn replication_controllers() -> Resource {
     Resource {
-        short_names: texts(&["rc"]),
-        categories: texts(&["all"]),
-        storage: Some(Storage::of::<v1::ReplicationController>(
-            "v1",
-            "ReplicationController",
-            "/registry/controllers/",
-            "Jond2If31h0=",
-        )),
+        storage: Some(Storage::of::<v1::ReplicationController>().under("/registry/controllers/")),
         subresources: vec![
             Subresource::scale::<Scale>(ScalePaths::default()),
-            Subresource::status::<v1::ReplicationController>("ReplicationController", &STATUS),
+            Subresource::status::<v1::ReplicationController>(&STATUS),
         ],
         selectable: vec![Selectable::path("status.replicas", &["status", "replicas"])],
         selector_refusal: NOT_SUPPORTED,
         strategy: &REPLICATION_CONTROLLER,
         printer: printer(&super::columns::REPLICATION_CONTROLLER),
         warn: Some(super::rules::template_warnings::replication_controller),
-        ..Resource::namespaced::<v1::ReplicationController>(
-            "",
-            "v1",
-            "replicationcontrollers",
-            "replicationcontroller",
-            "ReplicationController",
-        )
+        ..Resource::of::<v1::ReplicationController>()
     }
 }
 

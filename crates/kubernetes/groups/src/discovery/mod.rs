@@ -3,13 +3,12 @@
 //! The field `deprecatedTopology`, which precedes v1, is dropped on create and update.
 
 pub(crate) mod columns;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::{clear, next_generation};
-use pintle_resource::{Context, GENERAL, Group, Resource, Storage, Strategy, same};
+use pintle_resource::{Context, GENERAL, Group, Resource, Storage, Strategy, Unserved, same};
 use pintle_schema::{Str, Value, View, ViewMut};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
 use pintle_types::discovery::v1beta1;
@@ -30,23 +29,12 @@ pub fn group() -> Group {
 
 fn endpoint_slices() -> Resource {
     Resource {
-        storage: Some(Storage::of::<EndpointSlice>(
-            "discovery.k8s.io/v1",
-            "EndpointSlice",
-            "/registry/endpointslices/",
-            "qgS0xkrxYAI=",
-        )),
+        storage: Some(Storage::of::<EndpointSlice>()),
         strategy: &ENDPOINT_SLICE,
         printer: printer(&columns::ENDPOINT_SLICE),
         warn: Some(rules::endpoint_slice::warn),
-        unserved: old_versions::ENDPOINT_SLICES.iter().collect(),
-        ..Resource::namespaced::<EndpointSlice>(
-            "discovery.k8s.io",
-            "v1",
-            "endpointslices",
-            "endpointslice",
-            "EndpointSlice",
-        )
+        unserved: vec![Unserved::converted::<v1beta1::EndpointSlice>(endpoint_slice_from_v1beta1)],
+        ..Resource::of::<EndpointSlice>()
     }
 }
 

@@ -1,17 +1,13 @@
 //! The `events.k8s.io` group: events in their newer version.
 //!
-//! Events are stored in the core version, in which fields have other names. Conversion loses nothing.
-
-pub(crate) mod old_versions;
+//! Events are stored in the core version; `core::event` converts them.
 
 use crate::core;
-use crate::core::event::{EVENT_STRATEGY, TTL_SECONDS, storage};
+use crate::core::event::{EVENT_STRATEGY, TTL_SECONDS, UNSERVED, from_core, storage, to_core};
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
-use crate::views::rename;
-use pintle_resource::{Group, NOT_SUPPORTED, Resource, Selectable, texts};
-use pintle_schema::{Str, Value};
-use pintle_types::core::v1 as core_v1;
+use pintle_resource::{Group, NOT_SUPPORTED, Resource, Selectable};
+use pintle_schema::Str;
 use pintle_types::events::v1;
 
 /// The group.
@@ -29,7 +25,6 @@ pub fn group() -> Group {
 
 fn events() -> Resource {
     Resource {
-        short_names: texts(&["ev"]),
         storage: Some(storage().converting(to_core, from_core)),
         selectable: vec![
             Selectable::path("reason", &["reason"]),
@@ -47,28 +42,9 @@ fn events() -> Resource {
         strategy: &EVENT_STRATEGY,
         ttl_seconds: TTL_SECONDS,
         printer: printer(&crate::core::columns::event::EVENT),
-        unserved: old_versions::EVENTS.iter().collect(),
-        ..Resource::namespaced::<v1::Event>("events.k8s.io", "v1", "events", "event", "Event")
+        unserved: vec![UNSERVED],
+        ..Resource::of::<v1::Event>()
     }
-}
-
-/// The fields whose names differ: here, and in the core group.
-const NAMES: [(&str, &str); 7] = [
-    (v1::Event::REGARDING.name(), core_v1::Event::INVOLVED_OBJECT.name()),
-    (v1::Event::NOTE.name(), core_v1::Event::MESSAGE.name()),
-    (v1::Event::REPORTING_CONTROLLER.name(), core_v1::Event::REPORTING_COMPONENT.name()),
-    (v1::Event::DEPRECATED_SOURCE.name(), core_v1::Event::SOURCE.name()),
-    (v1::Event::DEPRECATED_FIRST_TIMESTAMP.name(), core_v1::Event::FIRST_TIMESTAMP.name()),
-    (v1::Event::DEPRECATED_LAST_TIMESTAMP.name(), core_v1::Event::LAST_TIMESTAMP.name()),
-    (v1::Event::DEPRECATED_COUNT.name(), core_v1::Event::COUNT.name()),
-];
-
-pub(crate) fn to_core(object: &mut Value) {
-    rename(object, &NAMES);
-}
-
-fn from_core(object: &mut Value) {
-    rename(object, &NAMES.map(|(here, there)| (there, here)));
 }
 
 #[cfg(test)]

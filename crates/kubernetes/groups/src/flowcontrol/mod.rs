@@ -4,15 +4,16 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::{annotation, remove_annotation};
-use pintle_resource::{Group, Part, Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS};
+use pintle_resource::{
+    Group, Part, Resource, SPEC_PATHS, STATUS_ALONE, Storage, Strategy, Subresource, Unserved, WITH_STATUS,
+};
 use pintle_schema::{Str, Value, ViewMut};
-use pintle_types::flowcontrol::{v1, v1beta1, v1beta3};
+use pintle_types::flowcontrol::{v1, v1beta1, v1beta2, v1beta3};
 
 /// The group.
 pub fn group() -> Group {
@@ -36,48 +37,31 @@ static PRIORITY_LEVEL_CONFIGURATION: Strategy = Strategy { generation: Some(SPEC
 
 fn flow_schemas() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::FlowSchema>(
-            "flowcontrol.apiserver.k8s.io/v1",
-            "FlowSchema",
-            "/registry/flowschemas/",
-            "GJVAJZSZBIw=",
-        )),
-        subresources: vec![Subresource::status::<v1::FlowSchema>("FlowSchema", &STATUS)],
+        storage: Some(Storage::of::<v1::FlowSchema>()),
+        subresources: vec![Subresource::status::<v1::FlowSchema>(&STATUS)],
         strategy: &FLOW_SCHEMA,
         printer: printer(&columns::FLOW_SCHEMA),
-        unserved: old_versions::FLOW_SCHEMAS.iter().collect(),
-        ..Resource::cluster::<v1::FlowSchema>(
-            "flowcontrol.apiserver.k8s.io",
-            "v1",
-            "flowschemas",
-            "flowschema",
-            "FlowSchema",
-        )
+        unserved: vec![
+            Unserved::same::<v1beta1::FlowSchema>(),
+            Unserved::same::<v1beta2::FlowSchema>(),
+            Unserved::same::<v1beta3::FlowSchema>(),
+        ],
+        ..Resource::of::<v1::FlowSchema>()
     }
 }
 
 fn priority_level_configurations() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::PriorityLevelConfiguration>(
-            "flowcontrol.apiserver.k8s.io/v1",
-            "PriorityLevelConfiguration",
-            "/registry/prioritylevelconfigurations/",
-            "Kir5PVfvNeI=",
-        )),
-        subresources: vec![Subresource::status::<v1::PriorityLevelConfiguration>(
-            "PriorityLevelConfiguration",
-            &STATUS,
-        )],
+        storage: Some(Storage::of::<v1::PriorityLevelConfiguration>()),
+        subresources: vec![Subresource::status::<v1::PriorityLevelConfiguration>(&STATUS)],
         strategy: &PRIORITY_LEVEL_CONFIGURATION,
         printer: printer(&columns::PRIORITY_LEVEL_CONFIGURATION),
-        unserved: old_versions::PRIORITY_LEVEL_CONFIGURATIONS.iter().collect(),
-        ..Resource::cluster::<v1::PriorityLevelConfiguration>(
-            "flowcontrol.apiserver.k8s.io",
-            "v1",
-            "prioritylevelconfigurations",
-            "prioritylevelconfiguration",
-            "PriorityLevelConfiguration",
-        )
+        unserved: vec![
+            Unserved::converted::<v1beta1::PriorityLevelConfiguration>(priority_level_from_v1beta1),
+            Unserved::converted::<v1beta2::PriorityLevelConfiguration>(priority_level_from_v1beta1),
+            Unserved::converted::<v1beta3::PriorityLevelConfiguration>(priority_level_from_v1beta3),
+        ],
+        ..Resource::of::<v1::PriorityLevelConfiguration>()
     }
 }
 

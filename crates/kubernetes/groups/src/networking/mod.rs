@@ -4,7 +4,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
@@ -13,9 +12,10 @@ use crate::sent_empties::has_empties;
 use crate::views::rename;
 use pintle_resource::{
     GENERAL, Group, NameRule, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, Served, Storage, Strategy, Subresource,
-    WITH_STATUS, texts,
+    Unserved, WITH_STATUS,
 };
 use pintle_schema::{IntOrString, Str, Value, ViewMut};
+use pintle_types::extensions::v1beta1 as extensions;
 use pintle_types::networking::{v1, v1beta1};
 
 /// The group.
@@ -46,7 +46,7 @@ static INGRESS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATU
 static IP_ADDRESS: Strategy = Strategy { name: NameRule::Ip, ..GENERAL };
 
 fn ip_address_storage() -> Storage {
-    Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=")
+    Storage::of::<v1::IPAddress>()
 }
 
 static NETWORK_POLICY: Strategy =
@@ -58,94 +58,66 @@ fn policy_has_empties(sent: &Value) -> bool {
 }
 
 fn service_cidr_storage() -> Storage {
-    Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=")
+    Storage::of::<v1::ServiceCIDR>()
 }
 
 fn ingress_classes() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::IngressClass>(
-            "networking.k8s.io/v1",
-            "IngressClass",
-            "/registry/ingressclasses/",
-            "l/iqIbDgFyQ=",
-        )),
+        storage: Some(Storage::of::<v1::IngressClass>()),
         strategy: &INGRESS_CLASS,
         printer: printer(&columns::INGRESS_CLASS),
-        unserved: old_versions::INGRESS_CLASSES.iter().collect(),
-        ..Resource::cluster::<v1::IngressClass>(
-            "networking.k8s.io",
-            "v1",
-            "ingressclasses",
-            "ingressclass",
-            "IngressClass",
-        )
+        unserved: vec![Unserved::same::<v1beta1::IngressClass>()],
+        ..Resource::of::<v1::IngressClass>()
     }
 }
 
 fn ingresses() -> Resource {
     Resource {
-        short_names: texts(&["ing"]),
-        storage: Some(Storage::of::<v1::Ingress>(
-            "networking.k8s.io/v1",
-            "Ingress",
-            "/registry/ingress/",
-            "39NQlfNR+bo=",
-        )),
-        subresources: vec![Subresource::status::<v1::Ingress>("Ingress", &STATUS)],
+        storage: Some(Storage::of::<v1::Ingress>().under("/registry/ingress/")),
+        subresources: vec![Subresource::status::<v1::Ingress>(&STATUS)],
         strategy: &INGRESS,
         printer: printer(&columns::INGRESS),
         warn: Some(rules::ingress::warn),
-        unserved: old_versions::INGRESSES.iter().collect(),
-        ..Resource::namespaced::<v1::Ingress>("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress")
+        unserved: vec![
+            Unserved::converted::<extensions::Ingress>(ingress_from_v1beta1),
+            Unserved::converted::<v1beta1::Ingress>(ingress_from_v1beta1),
+        ],
+        ..Resource::of::<v1::Ingress>()
     }
 }
 
 fn ip_addresses() -> Resource {
     Resource {
-        short_names: texts(&["ip"]),
         storage: Some(ip_address_storage()),
         strategy: &IP_ADDRESS,
         printer: printer(&columns::IP_ADDRESS),
-        ..Resource::cluster::<v1::IPAddress>("networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress")
+        ..Resource::of::<v1::IPAddress>()
     }
 }
 
 fn network_policies() -> Resource {
     Resource {
-        short_names: texts(&["netpol"]),
-        storage: Some(Storage::of::<v1::NetworkPolicy>(
-            "networking.k8s.io/v1",
-            "NetworkPolicy",
-            "/registry/networkpolicies/",
-            "YpfwF18m1G8=",
-        )),
+        storage: Some(Storage::of::<v1::NetworkPolicy>()),
         strategy: &NETWORK_POLICY,
         printer: printer(&columns::NETWORK_POLICY),
         warn: Some(rules::network_policy::warn),
-        unserved: old_versions::NETWORK_POLICIES.iter().collect(),
-        ..Resource::namespaced::<v1::NetworkPolicy>(
-            "networking.k8s.io",
-            "v1",
-            "networkpolicies",
-            "networkpolicy",
-            "NetworkPolicy",
-        )
+        unserved: vec![Unserved::same::<extensions::NetworkPolicy>()],
+        ..Resource::of::<v1::NetworkPolicy>()
     }
 }
 
 fn service_cidrs() -> Resource {
     Resource {
         storage: Some(service_cidr_storage()),
-        subresources: vec![Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
+        subresources: vec![Subresource::status::<v1::ServiceCIDR>(&STATUS_ALONE)],
         strategy: &WITH_STATUS,
         printer: printer(&columns::SERVICE_CIDR),
-        ..Resource::cluster::<v1::ServiceCIDR>("networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR")
+        ..Resource::of::<v1::ServiceCIDR>()
     }
 }
 
 fn ip_addresses_v1beta1() -> Resource {
     Resource {
-        short_names: texts(&["ip"]),
         served: Served::OnRequest,
         storage: Some(ip_address_storage()),
         strategy: &IP_ADDRESS,
@@ -153,13 +125,7 @@ fn ip_addresses_v1beta1() -> Resource {
             "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
         ),
         printer: printer(&columns::IP_ADDRESS),
-        ..Resource::cluster::<v1beta1::IPAddress>(
-            "networking.k8s.io",
-            "v1beta1",
-            "ipaddresses",
-            "ipaddress",
-            "IPAddress",
-        )
+        ..Resource::of::<v1beta1::IPAddress>()
     }
 }
 
@@ -167,19 +133,13 @@ fn service_cidrs_v1beta1() -> Resource {
     Resource {
         served: Served::OnRequest,
         storage: Some(service_cidr_storage()),
-        subresources: vec![Subresource::status::<v1beta1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
+        subresources: vec![Subresource::status::<v1beta1::ServiceCIDR>(&STATUS_ALONE)],
         strategy: &WITH_STATUS,
         deprecation: Str::new_static(
             "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
         ),
         printer: printer(&columns::SERVICE_CIDR),
-        ..Resource::cluster::<v1beta1::ServiceCIDR>(
-            "networking.k8s.io",
-            "v1beta1",
-            "servicecidrs",
-            "servicecidr",
-            "ServiceCIDR",
-        )
+        ..Resource::of::<v1beta1::ServiceCIDR>()
     }
 }
 

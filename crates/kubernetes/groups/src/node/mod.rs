@@ -3,15 +3,14 @@
 //! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::{rename, unwrap_into};
-use pintle_resource::{GENERAL, Group, Resource, Storage, Strategy};
+use pintle_resource::{GENERAL, Group, Resource, Storage, Strategy, Unserved};
 use pintle_schema::{Str, Value};
-use pintle_types::node::{v1, v1alpha1};
+use pintle_types::node::{v1, v1alpha1, v1beta1};
 
 /// The group.
 pub fn group() -> Group {
@@ -30,17 +29,15 @@ static RUNTIME_CLASS: Strategy = Strategy { unconditional_update: false, create_
 
 fn runtime_classes() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::RuntimeClass>(
-            "node.k8s.io/v1",
-            "RuntimeClass",
-            "/registry/runtimeclasses/",
-            "WQTu1GL3T2Q=",
-        )),
+        storage: Some(Storage::of::<v1::RuntimeClass>()),
         strategy: &RUNTIME_CLASS,
         printer: printer(&columns::RUNTIME_CLASS),
         warn: Some(rules::runtime_class::warn),
-        unserved: old_versions::RUNTIME_CLASSES.iter().collect(),
-        ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
+        unserved: vec![
+            Unserved::converted::<v1alpha1::RuntimeClass>(runtime_class_from_v1alpha1),
+            Unserved::same::<v1beta1::RuntimeClass>(),
+        ],
+        ..Resource::of::<v1::RuntimeClass>()
     }
 }
 

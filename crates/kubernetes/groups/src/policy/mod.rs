@@ -3,17 +3,16 @@
 //! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use pintle_resource::{
-    Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts,
+    Group, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, Unserved, WITH_STATUS,
 };
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorOperator, LabelSelectorRequirement};
-use pintle_types::policy::v1;
+use pintle_types::policy::{v1, v1beta1};
 
 /// The group.
 pub fn group() -> Group {
@@ -33,24 +32,12 @@ static POD_DISRUPTION_BUDGET: Strategy =
 
 fn pod_disruption_budgets() -> Resource {
     Resource {
-        short_names: texts(&["pdb"]),
-        storage: Some(Storage::of::<v1::PodDisruptionBudget>(
-            "policy/v1",
-            "PodDisruptionBudget",
-            "/registry/poddisruptionbudgets/",
-            "EVWiDmWqyJw=",
-        )),
-        subresources: vec![Subresource::status::<v1::PodDisruptionBudget>("PodDisruptionBudget", &STATUS)],
+        storage: Some(Storage::of::<v1::PodDisruptionBudget>()),
+        subresources: vec![Subresource::status::<v1::PodDisruptionBudget>(&STATUS)],
         strategy: &POD_DISRUPTION_BUDGET,
         printer: printer(&columns::POD_DISRUPTION_BUDGET),
-        unserved: old_versions::POD_DISRUPTION_BUDGETS.iter().collect(),
-        ..Resource::namespaced::<v1::PodDisruptionBudget>(
-            "policy",
-            "v1",
-            "poddisruptionbudgets",
-            "poddisruptionbudget",
-            "PodDisruptionBudget",
-        )
+        unserved: vec![Unserved::converted::<v1beta1::PodDisruptionBudget>(disruption_budget_from_v1beta1)],
+        ..Resource::of::<v1::PodDisruptionBudget>()
     }
 }
 

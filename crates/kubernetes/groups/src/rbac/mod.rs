@@ -4,14 +4,13 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
-use pintle_resource::{GENERAL, Group, NameRule, Resource, Storage, Strategy};
+use pintle_resource::{GENERAL, Group, NameRule, Resource, Storage, Strategy, Unserved};
 use pintle_schema::{Str, Value, ViewMut};
-use pintle_types::rbac::{v1, v1alpha1};
+use pintle_types::rbac::{v1, v1alpha1, v1beta1};
 
 /// The group of users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -39,77 +38,45 @@ static ROLE: Strategy = Strategy { name: NameRule::PathSegment, create_on_update
 
 fn cluster_role_bindings() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::ClusterRoleBinding>(
-            "rbac.authorization.k8s.io/v1",
-            "ClusterRoleBinding",
-            "/registry/clusterrolebindings/",
-            "48tpQ8gZHFc=",
-        )),
+        storage: Some(Storage::of::<v1::ClusterRoleBinding>()),
         strategy: &CLUSTER_ROLE_BINDING,
         printer: printer(&columns::CLUSTER_ROLE_BINDING),
-        unserved: old_versions::CLUSTER_ROLE_BINDINGS.iter().collect(),
-        ..Resource::cluster::<v1::ClusterRoleBinding>(
-            "rbac.authorization.k8s.io",
-            "v1",
-            "clusterrolebindings",
-            "clusterrolebinding",
-            "ClusterRoleBinding",
-        )
+        unserved: vec![
+            Unserved::converted::<v1alpha1::ClusterRoleBinding>(binding_from_v1alpha1),
+            Unserved::same::<v1beta1::ClusterRoleBinding>(),
+        ],
+        ..Resource::of::<v1::ClusterRoleBinding>()
     }
 }
 
 fn cluster_roles() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::ClusterRole>(
-            "rbac.authorization.k8s.io/v1",
-            "ClusterRole",
-            "/registry/clusterroles/",
-            "bYE5ZWDrJ44=",
-        )),
+        storage: Some(Storage::of::<v1::ClusterRole>()),
         strategy: &CLUSTER_ROLE,
-        unserved: old_versions::CLUSTER_ROLES.iter().collect(),
-        ..Resource::cluster::<v1::ClusterRole>(
-            "rbac.authorization.k8s.io",
-            "v1",
-            "clusterroles",
-            "clusterrole",
-            "ClusterRole",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::ClusterRole>(), Unserved::same::<v1beta1::ClusterRole>()],
+        ..Resource::of::<v1::ClusterRole>()
     }
 }
 
 fn role_bindings() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::RoleBinding>(
-            "rbac.authorization.k8s.io/v1",
-            "RoleBinding",
-            "/registry/rolebindings/",
-            "eGsCzGH6b1g=",
-        )),
+        storage: Some(Storage::of::<v1::RoleBinding>()),
         strategy: &ROLE_BINDING,
         printer: printer(&columns::ROLE_BINDING),
-        unserved: old_versions::ROLE_BINDINGS.iter().collect(),
-        ..Resource::namespaced::<v1::RoleBinding>(
-            "rbac.authorization.k8s.io",
-            "v1",
-            "rolebindings",
-            "rolebinding",
-            "RoleBinding",
-        )
+        unserved: vec![
+            Unserved::converted::<v1alpha1::RoleBinding>(binding_from_v1alpha1),
+            Unserved::same::<v1beta1::RoleBinding>(),
+        ],
+        ..Resource::of::<v1::RoleBinding>()
     }
 }
 
 fn roles() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::Role>(
-            "rbac.authorization.k8s.io/v1",
-            "Role",
-            "/registry/roles/",
-            "7FuwZcIIItM=",
-        )),
+        storage: Some(Storage::of::<v1::Role>()),
         strategy: &ROLE,
-        unserved: old_versions::ROLES.iter().collect(),
-        ..Resource::namespaced::<v1::Role>("rbac.authorization.k8s.io", "v1", "roles", "role", "Role")
+        unserved: vec![Unserved::same::<v1alpha1::Role>(), Unserved::same::<v1beta1::Role>()],
+        ..Resource::of::<v1::Role>()
     }
 }
 

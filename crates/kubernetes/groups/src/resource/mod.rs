@@ -51,7 +51,7 @@ static DEVICE_CLASS: Strategy =
     Strategy { name: NameRule::LongName, delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
 
 fn device_class_storage() -> Storage {
-    Storage::of::<v1::DeviceClass>("resource.k8s.io/v1", "DeviceClass", "/registry/deviceclasses/", "Yk2PTc1Ybxk=")
+    Storage::of::<v1::DeviceClass>()
 }
 
 static RESOURCE_CLAIM: Strategy = Strategy { delete_answers_object: true, ..WITH_STATUS };
@@ -59,25 +59,20 @@ static RESOURCE_CLAIM: Strategy = Strategy { delete_answers_object: true, ..WITH
 static CLAIM_STATUS: Part = Part { prepare: Some(prepare::update_claim_status), ..STATUS_ALONE };
 
 fn resource_claim_storage() -> Storage {
-    Storage::of::<v1::ResourceClaim>("resource.k8s.io/v1", "ResourceClaim", "/registry/resourceclaims/", "wgAZaHcZxUg=")
+    Storage::of::<v1::ResourceClaim>()
 }
 
 static RESOURCE_CLAIM_TEMPLATE: Strategy = Strategy { delete_answers_object: true, ..GENERAL };
 
 fn resource_claim_template_storage() -> Storage {
-    Storage::of::<v1::ResourceClaimTemplate>(
-        "resource.k8s.io/v1",
-        "ResourceClaimTemplate",
-        "/registry/resourceclaimtemplates/",
-        "TuzjC49aUfM=",
-    )
+    Storage::of::<v1::ResourceClaimTemplate>()
 }
 
 static RESOURCE_SLICE: Strategy =
     Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), counts_dropped: true, ..GENERAL };
 
 fn resource_slice_storage() -> Storage {
-    Storage::of::<v1::ResourceSlice>("resource.k8s.io/v1", "ResourceSlice", "/registry/resourceslices/", "KsC072WgaEY=")
+    Storage::of::<v1::ResourceSlice>()
 }
 
 static DEVICE_TAINT_RULE: Strategy = Strategy {
@@ -88,12 +83,7 @@ static DEVICE_TAINT_RULE: Strategy = Strategy {
 };
 
 fn device_taint_rule_storage() -> Storage {
-    Storage::of::<v1alpha3::DeviceTaintRule>(
-        "resource.k8s.io/v1alpha3",
-        "DeviceTaintRule",
-        "/registry/devicetaintrules/",
-        "DJ3UJ0fj8MI=",
-    )
+    Storage::of::<v1alpha3::DeviceTaintRule>()
 }
 
 static RESOURCE_POOL_STATUS_REQUEST: Strategy =
@@ -105,24 +95,18 @@ fn device_classes() -> Resource {
         strategy: &DEVICE_CLASS,
         printer: printer(&columns::DEVICE_CLASS),
         introduced: 34,
-        ..Resource::cluster::<v1::DeviceClass>("resource.k8s.io", "v1", "deviceclasses", "deviceclass", "DeviceClass")
+        ..Resource::of::<v1::DeviceClass>()
     }
 }
 
 fn resource_claims() -> Resource {
     Resource {
         storage: Some(resource_claim_storage()),
-        subresources: vec![Subresource::status::<v1::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
+        subresources: vec![Subresource::status::<v1::ResourceClaim>(&CLAIM_STATUS)],
         strategy: &RESOURCE_CLAIM,
         printer: printer(&columns::RESOURCE_CLAIM),
         introduced: 34,
-        ..Resource::namespaced::<v1::ResourceClaim>(
-            "resource.k8s.io",
-            "v1",
-            "resourceclaims",
-            "resourceclaim",
-            "ResourceClaim",
-        )
+        ..Resource::of::<v1::ResourceClaim>()
     }
 }
 
@@ -132,13 +116,7 @@ fn resource_claim_templates() -> Resource {
         strategy: &RESOURCE_CLAIM_TEMPLATE,
         printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
         introduced: 34,
-        ..Resource::namespaced::<v1::ResourceClaimTemplate>(
-            "resource.k8s.io",
-            "v1",
-            "resourceclaimtemplates",
-            "resourceclaimtemplate",
-            "ResourceClaimTemplate",
-        )
+        ..Resource::of::<v1::ResourceClaimTemplate>()
     }
 }
 
@@ -156,13 +134,7 @@ fn resource_slices() -> Resource {
         printer: printer(&columns::RESOURCE_SLICE),
         warn: Some(rules::slice::warn),
         introduced: 34,
-        ..Resource::cluster::<v1::ResourceSlice>(
-            "resource.k8s.io",
-            "v1",
-            "resourceslices",
-            "resourceslice",
-            "ResourceSlice",
-        )
+        ..Resource::of::<v1::ResourceSlice>()
     }
 }
 
@@ -175,13 +147,7 @@ fn device_classes_v1beta2() -> Resource {
             "resource.k8s.io/v1beta2 DeviceClass is deprecated in v1.36+, unavailable in v1.39+",
         ),
         printer: printer(&columns::DEVICE_CLASS),
-        ..Resource::cluster::<v1beta2::DeviceClass>(
-            "resource.k8s.io",
-            "v1beta2",
-            "deviceclasses",
-            "deviceclass",
-            "DeviceClass",
-        )
+        ..Resource::of::<v1beta2::DeviceClass>()
     }
 }
 
@@ -189,17 +155,11 @@ fn device_taint_rules() -> Resource {
     Resource {
         served: Served::OnRequest,
         storage: Some(device_taint_rule_storage()),
-        subresources: vec![Subresource::status::<v1beta2::DeviceTaintRule>("DeviceTaintRule", &STATUS_ALONE)],
+        subresources: vec![Subresource::status::<v1beta2::DeviceTaintRule>(&STATUS_ALONE)],
         strategy: &DEVICE_TAINT_RULE,
         printer: printer(&columns::DEVICE_TAINT_RULE),
         introduced: 36,
-        ..Resource::cluster::<v1beta2::DeviceTaintRule>(
-            "resource.k8s.io",
-            "v1beta2",
-            "devicetaintrules",
-            "devicetaintrule",
-            "DeviceTaintRule",
-        )
+        ..Resource::of::<v1beta2::DeviceTaintRule>()
     }
 }
 
@@ -207,19 +167,13 @@ fn resource_claims_v1beta2() -> Resource {
     Resource {
         served: Served::OnRequest,
         storage: Some(resource_claim_storage()),
-        subresources: vec![Subresource::status::<v1beta2::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
+        subresources: vec![Subresource::status::<v1beta2::ResourceClaim>(&CLAIM_STATUS)],
         strategy: &RESOURCE_CLAIM,
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
         ),
         printer: printer(&columns::RESOURCE_CLAIM),
-        ..Resource::namespaced::<v1beta2::ResourceClaim>(
-            "resource.k8s.io",
-            "v1beta2",
-            "resourceclaims",
-            "resourceclaim",
-            "ResourceClaim",
-        )
+        ..Resource::of::<v1beta2::ResourceClaim>()
     }
 }
 
@@ -232,13 +186,7 @@ fn resource_claim_templates_v1beta2() -> Resource {
             "resource.k8s.io/v1beta2 ResourceClaimTemplate is deprecated in v1.36+, unavailable in v1.39+",
         ),
         printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
-        ..Resource::namespaced::<v1beta2::ResourceClaimTemplate>(
-            "resource.k8s.io",
-            "v1beta2",
-            "resourceclaimtemplates",
-            "resourceclaimtemplate",
-            "ResourceClaimTemplate",
-        )
+        ..Resource::of::<v1beta2::ResourceClaimTemplate>()
     }
 }
 
@@ -259,13 +207,7 @@ fn resource_slices_v1beta2() -> Resource {
         ),
         printer: printer(&columns::RESOURCE_SLICE),
         warn: Some(rules::slice::warn),
-        ..Resource::cluster::<v1beta2::ResourceSlice>(
-            "resource.k8s.io",
-            "v1beta2",
-            "resourceslices",
-            "resourceslice",
-            "ResourceSlice",
-        )
+        ..Resource::of::<v1beta2::ResourceSlice>()
     }
 }
 
@@ -278,13 +220,7 @@ fn device_classes_v1beta1() -> Resource {
             "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+",
         ),
         printer: printer(&columns::DEVICE_CLASS),
-        ..Resource::cluster::<v1beta1::DeviceClass>(
-            "resource.k8s.io",
-            "v1beta1",
-            "deviceclasses",
-            "deviceclass",
-            "DeviceClass",
-        )
+        ..Resource::of::<v1beta1::DeviceClass>()
     }
 }
 
@@ -292,19 +228,13 @@ fn resource_claims_v1beta1() -> Resource {
     Resource {
         served: Served::OnRequest,
         storage: Some(resource_claim_storage().converting(convert::claim_to_v1, convert::claim_from_v1)),
-        subresources: vec![Subresource::status::<v1beta1::ResourceClaim>("ResourceClaim", &CLAIM_STATUS)],
+        subresources: vec![Subresource::status::<v1beta1::ResourceClaim>(&CLAIM_STATUS)],
         strategy: &RESOURCE_CLAIM,
         deprecation: Str::new_static(
             "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+",
         ),
         printer: printer(&columns::RESOURCE_CLAIM),
-        ..Resource::namespaced::<v1beta1::ResourceClaim>(
-            "resource.k8s.io",
-            "v1beta1",
-            "resourceclaims",
-            "resourceclaim",
-            "ResourceClaim",
-        )
+        ..Resource::of::<v1beta1::ResourceClaim>()
     }
 }
 
@@ -317,13 +247,7 @@ fn resource_claim_templates_v1beta1() -> Resource {
             "resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+",
         ),
         printer: printer(&columns::RESOURCE_CLAIM_TEMPLATE),
-        ..Resource::namespaced::<v1beta1::ResourceClaimTemplate>(
-            "resource.k8s.io",
-            "v1beta1",
-            "resourceclaimtemplates",
-            "resourceclaimtemplate",
-            "ResourceClaimTemplate",
-        )
+        ..Resource::of::<v1beta1::ResourceClaimTemplate>()
     }
 }
 
@@ -344,13 +268,7 @@ fn resource_slices_v1beta1() -> Resource {
         ),
         printer: printer(&columns::RESOURCE_SLICE),
         warn: Some(rules::slice::warn),
-        ..Resource::cluster::<v1beta1::ResourceSlice>(
-            "resource.k8s.io",
-            "v1beta1",
-            "resourceslices",
-            "resourceslice",
-            "ResourceSlice",
-        )
+        ..Resource::of::<v1beta1::ResourceSlice>()
     }
 }
 
@@ -358,44 +276,24 @@ fn device_taint_rules_v1alpha3() -> Resource {
     Resource {
         served: Served::OnRequest,
         storage: Some(device_taint_rule_storage()),
-        subresources: vec![Subresource::status::<v1alpha3::DeviceTaintRule>("DeviceTaintRule", &STATUS_ALONE)],
+        subresources: vec![Subresource::status::<v1alpha3::DeviceTaintRule>(&STATUS_ALONE)],
         strategy: &DEVICE_TAINT_RULE,
         deprecation: Str::new_static(
             "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+",
         ),
         printer: printer(&columns::DEVICE_TAINT_RULE),
-        ..Resource::cluster::<v1alpha3::DeviceTaintRule>(
-            "resource.k8s.io",
-            "v1alpha3",
-            "devicetaintrules",
-            "devicetaintrule",
-            "DeviceTaintRule",
-        )
+        ..Resource::of::<v1alpha3::DeviceTaintRule>()
     }
 }
 
 fn resource_pool_status_requests() -> Resource {
     Resource {
         served: Served::OnRequest,
-        storage: Some(Storage::of::<v1alpha3::ResourcePoolStatusRequest>(
-            "resource.k8s.io/v1alpha3",
-            "ResourcePoolStatusRequest",
-            "/registry/resourcepoolstatusrequests/",
-            "iy583CtMwdY=",
-        )),
-        subresources: vec![Subresource::status::<v1alpha3::ResourcePoolStatusRequest>(
-            "ResourcePoolStatusRequest",
-            &STATUS_ALONE,
-        )],
+        storage: Some(Storage::of::<v1alpha3::ResourcePoolStatusRequest>()),
+        subresources: vec![Subresource::status::<v1alpha3::ResourcePoolStatusRequest>(&STATUS_ALONE)],
         strategy: &RESOURCE_POOL_STATUS_REQUEST,
         printer: printer(&columns::RESOURCE_POOL_STATUS_REQUEST),
         introduced: 36,
-        ..Resource::cluster::<v1alpha3::ResourcePoolStatusRequest>(
-            "resource.k8s.io",
-            "v1alpha3",
-            "resourcepoolstatusrequests",
-            "resourcepoolstatusrequest",
-            "ResourcePoolStatusRequest",
-        )
+        ..Resource::of::<v1alpha3::ResourcePoolStatusRequest>()
     }
 }

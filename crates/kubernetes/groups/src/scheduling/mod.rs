@@ -3,16 +3,15 @@
 //! Tables of its resources and their strategies.
 
 pub(crate) mod columns;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use pintle_resource::{
-    GENERAL, Group, Resource, STATUS_ALONE, STATUS_PATHS, Served, Storage, Strategy, Subresource, texts,
+    GENERAL, Group, Resource, STATUS_ALONE, STATUS_PATHS, Served, Storage, Strategy, Subresource, Unserved,
 };
 use pintle_schema::Str;
-use pintle_types::scheduling::{v1, v1alpha2};
+use pintle_types::scheduling::{v1, v1alpha2, v1beta1};
 
 /// The group.
 pub fn group() -> Group {
@@ -38,66 +37,32 @@ static POD_GROUP: Strategy = Strategy { create_clears: STATUS_PATHS, update_keep
 
 fn priority_classes() -> Resource {
     Resource {
-        short_names: texts(&["pc"]),
-        storage: Some(Storage::of::<v1::PriorityClass>(
-            "scheduling.k8s.io/v1",
-            "PriorityClass",
-            "/registry/priorityclasses/",
-            "1QwjyaZjj3Y=",
-        )),
+        storage: Some(Storage::of::<v1::PriorityClass>()),
         strategy: &PRIORITY_CLASS,
         printer: printer(&columns::PRIORITY_CLASS),
-        unserved: old_versions::PRIORITY_CLASSES.iter().collect(),
-        ..Resource::cluster::<v1::PriorityClass>(
-            "scheduling.k8s.io",
-            "v1",
-            "priorityclasses",
-            "priorityclass",
-            "PriorityClass",
-        )
+        unserved: vec![Unserved::same::<v1beta1::PriorityClass>()],
+        ..Resource::of::<v1::PriorityClass>()
     }
 }
 
 fn pod_groups() -> Resource {
     Resource {
         served: Served::Gated("GenericWorkload"),
-        storage: Some(Storage::of::<v1alpha2::PodGroup>(
-            "scheduling.k8s.io/v1alpha2",
-            "PodGroup",
-            "/registry/podgroups/",
-            "YYgX3v5V204=",
-        )),
-        subresources: vec![Subresource::status::<v1alpha2::PodGroup>("PodGroup", &STATUS_ALONE)],
+        storage: Some(Storage::of::<v1alpha2::PodGroup>()),
+        subresources: vec![Subresource::status::<v1alpha2::PodGroup>(&STATUS_ALONE)],
         strategy: &POD_GROUP,
         printer: printer(&columns::POD_GROUP),
         introduced: 36,
-        ..Resource::namespaced::<v1alpha2::PodGroup>(
-            "scheduling.k8s.io",
-            "v1alpha2",
-            "podgroups",
-            "podgroup",
-            "PodGroup",
-        )
+        ..Resource::of::<v1alpha2::PodGroup>()
     }
 }
 
 fn workloads() -> Resource {
     Resource {
         served: Served::Gated("GenericWorkload"),
-        storage: Some(Storage::of::<v1alpha2::Workload>(
-            "scheduling.k8s.io/v1alpha2",
-            "Workload",
-            "/registry/workloads/",
-            "vSX7gJe5Mx8=",
-        )),
+        storage: Some(Storage::of::<v1alpha2::Workload>()),
         printer: printer(&columns::WORKLOAD),
         introduced: 36,
-        ..Resource::namespaced::<v1alpha2::Workload>(
-            "scheduling.k8s.io",
-            "v1alpha2",
-            "workloads",
-            "workload",
-            "Workload",
-        )
+        ..Resource::of::<v1alpha2::Workload>()
     }
 }

@@ -4,7 +4,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod defaults;
-mod old_versions;
 pub(crate) mod rules;
 
 use crate::core;
@@ -12,10 +11,11 @@ use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::next_generation;
 use pintle_resource::{
-    Context, GENERAL, Group, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
+    Context, GENERAL, Group, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, Unserved, WITH_STATUS,
+    same,
 };
 use pintle_schema::{Str, Value, View, ViewMut};
-use pintle_types::storage::{v1, v1beta1};
+use pintle_types::storage::{v1, v1alpha1, v1beta1};
 
 /// The group.
 pub fn group() -> Group {
@@ -62,132 +62,78 @@ static VOLUME_ATTACHMENT: Strategy =
 static VOLUME_ATTRIBUTES_CLASS: Strategy = Strategy { delete_answers_object: true, ..GENERAL };
 
 fn volume_attributes_class_storage() -> Storage {
-    Storage::of::<v1::VolumeAttributesClass>(
-        "storage.k8s.io/v1",
-        "VolumeAttributesClass",
-        "/registry/volumeattributesclasses/",
-        "tIjydgKBC5w=",
-    )
+    Storage::of::<v1::VolumeAttributesClass>()
 }
 
 fn csi_drivers() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::CSIDriver>(
-            "storage.k8s.io/v1",
-            "CSIDriver",
-            "/registry/csidrivers/",
-            "hL6j/rwBV5w=",
-        )),
+        storage: Some(Storage::of::<v1::CSIDriver>()),
         strategy: &CSI_DRIVER,
         printer: printer(&columns::CSI_DRIVER),
         warn: Some(rules::driver::warn),
-        unserved: old_versions::CSI_DRIVERS.iter().collect(),
-        ..Resource::cluster::<v1::CSIDriver>("storage.k8s.io", "v1", "csidrivers", "csidriver", "CSIDriver")
+        unserved: vec![Unserved::same::<v1beta1::CSIDriver>()],
+        ..Resource::of::<v1::CSIDriver>()
     }
 }
 
 fn csi_nodes() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::CSINode>(
-            "storage.k8s.io/v1",
-            "CSINode",
-            "/registry/csinodes/",
-            "Pe62DkZtjuo=",
-        )),
+        storage: Some(Storage::of::<v1::CSINode>()),
         strategy: &CSI_NODE,
         printer: printer(&columns::CSI_NODE),
-        unserved: old_versions::CSI_NODES.iter().collect(),
-        ..Resource::cluster::<v1::CSINode>("storage.k8s.io", "v1", "csinodes", "csinode", "CSINode")
+        unserved: vec![Unserved::same::<v1beta1::CSINode>()],
+        ..Resource::of::<v1::CSINode>()
     }
 }
 
 fn csi_storage_capacities() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::CSIStorageCapacity>(
-            "storage.k8s.io/v1",
-            "CSIStorageCapacity",
-            "/registry/csistoragecapacities/",
-            "xeVl+2Ly1kE=",
-        )),
+        storage: Some(Storage::of::<v1::CSIStorageCapacity>()),
         strategy: &CSI_STORAGE_CAPACITY,
         warn: Some(rules::class::warn_of_capacity),
-        unserved: old_versions::CSI_STORAGE_CAPACITIES.iter().collect(),
-        ..Resource::namespaced::<v1::CSIStorageCapacity>(
-            "storage.k8s.io",
-            "v1",
-            "csistoragecapacities",
-            "csistoragecapacity",
-            "CSIStorageCapacity",
-        )
+        unserved: vec![
+            Unserved::same::<v1alpha1::CSIStorageCapacity>(),
+            Unserved::same::<v1beta1::CSIStorageCapacity>(),
+        ],
+        ..Resource::of::<v1::CSIStorageCapacity>()
     }
 }
 
 fn storage_classes() -> Resource {
     Resource {
-        short_names: texts(&["sc"]),
-        storage: Some(Storage::of::<v1::StorageClass>(
-            "storage.k8s.io/v1",
-            "StorageClass",
-            "/registry/storageclasses/",
-            "K+m6uJwbjGY=",
-        )),
+        storage: Some(Storage::of::<v1::StorageClass>()),
         strategy: &STORAGE_CLASS,
         printer: printer(&columns::STORAGE_CLASS),
         warn: Some(rules::class::warn),
-        unserved: old_versions::STORAGE_CLASSES.iter().collect(),
-        ..Resource::cluster::<v1::StorageClass>(
-            "storage.k8s.io",
-            "v1",
-            "storageclasses",
-            "storageclass",
-            "StorageClass",
-        )
+        unserved: vec![Unserved::same::<v1beta1::StorageClass>()],
+        ..Resource::of::<v1::StorageClass>()
     }
 }
 
 fn volume_attachments() -> Resource {
     Resource {
-        storage: Some(Storage::of::<v1::VolumeAttachment>(
-            "storage.k8s.io/v1",
-            "VolumeAttachment",
-            "/registry/volumeattachments/",
-            "tJx/ezt6UDU=",
-        )),
-        subresources: vec![Subresource::status::<v1::VolumeAttachment>("VolumeAttachment", &STATUS_ALONE)],
+        storage: Some(Storage::of::<v1::VolumeAttachment>()),
+        subresources: vec![Subresource::status::<v1::VolumeAttachment>(&STATUS_ALONE)],
         strategy: &VOLUME_ATTACHMENT,
         printer: printer(&columns::VOLUME_ATTACHMENT),
-        unserved: old_versions::VOLUME_ATTACHMENTS.iter().collect(),
-        ..Resource::cluster::<v1::VolumeAttachment>(
-            "storage.k8s.io",
-            "v1",
-            "volumeattachments",
-            "volumeattachment",
-            "VolumeAttachment",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::VolumeAttachment>(), Unserved::same::<v1beta1::VolumeAttachment>()],
+        ..Resource::of::<v1::VolumeAttachment>()
     }
 }
 
 fn volume_attributes_classes() -> Resource {
     Resource {
-        short_names: texts(&["vac"]),
         storage: Some(volume_attributes_class_storage()),
         strategy: &VOLUME_ATTRIBUTES_CLASS,
         printer: printer(&columns::VOLUME_ATTRIBUTES_CLASS),
-        unserved: old_versions::VOLUME_ATTRIBUTES_CLASSES.iter().collect(),
+        unserved: vec![Unserved::same::<v1alpha1::VolumeAttributesClass>()],
         introduced: 34,
-        ..Resource::cluster::<v1::VolumeAttributesClass>(
-            "storage.k8s.io",
-            "v1",
-            "volumeattributesclasses",
-            "volumeattributesclass",
-            "VolumeAttributesClass",
-        )
+        ..Resource::of::<v1::VolumeAttributesClass>()
     }
 }
 
 fn volume_attributes_classes_v1beta1() -> Resource {
     Resource {
-        short_names: texts(&["vac"]),
         served: Served::OnRequest,
         storage: Some(volume_attributes_class_storage()),
         strategy: &VOLUME_ATTRIBUTES_CLASS,
@@ -195,14 +141,8 @@ fn volume_attributes_classes_v1beta1() -> Resource {
             "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass",
         ),
         printer: printer(&columns::VOLUME_ATTRIBUTES_CLASS),
-        unserved: old_versions::VOLUME_ATTRIBUTES_CLASSES.iter().collect(),
-        ..Resource::cluster::<v1beta1::VolumeAttributesClass>(
-            "storage.k8s.io",
-            "v1beta1",
-            "volumeattributesclasses",
-            "volumeattributesclass",
-            "VolumeAttributesClass",
-        )
+        unserved: vec![Unserved::same::<v1alpha1::VolumeAttributesClass>()],
+        ..Resource::of::<v1beta1::VolumeAttributesClass>()
     }
 }
 

@@ -29,25 +29,11 @@ static STORAGE_VERSION_MIGRATION: Strategy = Strategy { unconditional_update: fa
 fn storage_version_migrations() -> Resource {
     Resource {
         served: Served::Gated("StorageVersionMigrator"),
-        storage: Some(Storage::of::<v1beta1::StorageVersionMigration>(
-            "storagemigration.k8s.io/v1beta1",
-            "StorageVersionMigration",
-            "/registry/storageversionmigrations/",
-            "pCjmmKOkLy4=",
-        )),
-        subresources: vec![Subresource::status::<v1beta1::StorageVersionMigration>(
-            "StorageVersionMigration",
-            &STATUS_ALONE,
-        )],
+        storage: Some(Storage::of::<v1beta1::StorageVersionMigration>()),
+        subresources: vec![Subresource::status::<v1beta1::StorageVersionMigration>(&STATUS_ALONE)],
         strategy: &STORAGE_VERSION_MIGRATION,
         printer: printer(&columns::STORAGE_VERSION_MIGRATION),
         introduced: 35,
-        ..Resource::cluster::<v1beta1::StorageVersionMigration>(
-            "storagemigration.k8s.io",
-            "v1beta1",
-            "storageversionmigrations",
-            "storageversionmigration",
-            "StorageVersionMigration",
-        )
+        ..Resource::of::<v1beta1::StorageVersionMigration>()
     }
 }

@@ -10,7 +10,7 @@ fn versions() -> impl Iterator<Item = (&'static Arc<Resource>, &'static Unserved
     let hubs = all().filter(|resource| {
         resource.storage.as_ref().is_some_and(|storage| storage.api_version == resource.api_version())
     });
-    hubs.flat_map(|resource| resource.unserved.iter().map(move |version| (resource, *version)))
+    hubs.flat_map(|resource| resource.unserved.iter().map(move |version| (resource, version)))
 }
 
 fn prefix(resource: &Resource) -> &str {
@@ -49,7 +49,7 @@ fn what_is_not_converted_has_the_fields_of_the_storage_version() {
         let mut differences_of = Vec::new();
         differences((version.schema)(), resource.stored_schema(), "", 0, &mut differences_of);
         if version.to_storage.is_none() && !differences_of.is_empty() {
-            found.push(format!("{} {}: {differences_of:?}", resource.plural, version.api_version));
+            found.push(format!("{} {}: {differences_of:?}", resource.plural, version.api_version()));
         }
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
@@ -58,12 +58,12 @@ fn what_is_not_converted_has_the_fields_of_the_storage_version() {
 #[test]
 fn no_version_is_served_or_named_twice() {
     for (resource, version) in versions() {
-        let name = format!("{} {}", resource.plural, version.api_version);
-        let same = resource.unserved.iter().filter(|other| other.api_version == version.api_version);
+        let name = format!("{} {}", resource.plural, version.api_version());
+        let same = resource.unserved.iter().filter(|other| other.names == version.names);
         assert_eq!(same.count(), 1, "{name}");
         for other in all().filter(|other| prefix(other) == prefix(resource)) {
-            assert_ne!(other.api_version(), version.api_version, "{name}");
-            assert!(other.unserved(version.api_version).is_some(), "{name} is unknown in {}", other.api_version());
+            assert_ne!(other.api_version(), version.api_version(), "{name}");
+            assert!(other.unserved(&version.api_version()).is_some(), "{name} is unknown in {}", other.api_version());
         }
     }
 }
@@ -176,7 +176,7 @@ fn shapes_that_differ_are_converted() {
     for (stored_in, api_version, mut object, mut expected) in rows {
         let name = format!("{stored_in} {api_version}");
         let is_row = |(resource, version): &(&'static Arc<Resource>, &'static Unserved)| {
-            prefix(resource) == stored_in && version.api_version == api_version
+            prefix(resource) == stored_in && version.names.is_api_version(api_version)
         };
         let (resource, version) = versions().find(is_row).unwrap_or_else(|| panic!("{name}"));
         pintle_schema::canonicalize((version.schema)(), &mut object);

@@ -12,6 +12,7 @@ pub const VERSION: &str = "v1beta1";
 
 /// The usage of a node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "metrics.k8s.io", version = "v1beta1", plural = "nodes", singular = "node", cluster))]
 struct NodeMetrics {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -32,6 +33,7 @@ struct NodeMetrics {
 
 /// The usage of a pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(resource(group = "metrics.k8s.io", version = "v1beta1", plural = "pods", singular = "pod", namespaced))]
 struct PodMetrics {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -66,23 +68,13 @@ pub fn group() -> Group {
     let verbs = Verbs::GET.and(Verbs::LIST);
     let nodes = Resource {
         verbs,
-        storage: Some(Storage::of::<NodeMetrics>(
-            "metrics.k8s.io/v1beta1",
-            "NodeMetrics",
-            "/registry/metrics.k8s.io/nodes/",
-            "",
-        )),
-        ..Resource::cluster::<NodeMetrics>(GROUP, VERSION, "nodes", "node", "NodeMetrics")
+        storage: Some(Storage::of::<NodeMetrics>().under("/registry/metrics.k8s.io/nodes/")),
+        ..Resource::of::<NodeMetrics>()
     };
     let pods = Resource {
         verbs,
-        storage: Some(Storage::of::<PodMetrics>(
-            "metrics.k8s.io/v1beta1",
-            "PodMetrics",
-            "/registry/metrics.k8s.io/pods/",
-            "",
-        )),
-        ..Resource::namespaced::<PodMetrics>(GROUP, VERSION, "pods", "pod", "PodMetrics")
+        storage: Some(Storage::of::<PodMetrics>().under("/registry/metrics.k8s.io/pods/")),
+        ..Resource::of::<PodMetrics>()
     };
     Group::new(GROUP, [nodes, pods])
 }

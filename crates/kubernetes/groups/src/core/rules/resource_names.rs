@@ -2,7 +2,6 @@
 //!
 //! Containers, nodes, quotas and autoscalers use one list; each excludes the names that it does not allow.
 
-use super::pod::resources::{is_extended, is_native};
 use super::volume::persistent::{is_whole, quantity};
 use pintle_schema::{Value, names};
 use pintle_validation::{FieldPath, ValidationContext};
@@ -46,6 +45,16 @@ pub const COUNTED: &[&str] = &[
 
 fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
+}
+
+/// Whether a resource is the system's own: without a domain, or with one of `kubernetes.io`.
+pub fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Whether a resource is one that nodes advertise beyond the system's own.
+pub fn is_extended(name: &str) -> bool {
+    !is_native(name) && !name.starts_with("requests.") && names::label_key(&format!("requests.{name}")).is_empty()
 }
 
 /// Whether a name needs no domain.

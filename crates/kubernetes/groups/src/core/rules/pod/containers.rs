@@ -1,6 +1,6 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
-use super::{env, handlers, text};
+use super::{handlers, text};
 use crate::rules::{Repeats, Texts, forbid, item_at, items, text_in};
 use pintle_schema::names::port_name;
 use pintle_schema::{Value, View};
@@ -220,9 +220,4 @@ fn hooks(
             }
         }
     }
-}
-
-/// Whether a container is one that `env` files may be read for; all are.
-pub fn with_env(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    each(spec, |container, path| env::file_keys(spec.new, container, path, cx));
 }

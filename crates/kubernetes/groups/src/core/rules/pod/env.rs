@@ -183,11 +183,11 @@ pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx:
 
 /// Files with variables are on `emptyDir` volumes of the pod.
 pub fn file_key_volumes(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    containers::with_env(spec, cx);
+    containers::each(spec, |container, path| file_keys(spec.new, container, path, cx));
 }
 
 /// The files that one container takes variables from.
-pub fn file_keys(
+fn file_keys(
     spec: View<'_, PodSpec>,
     container: View<'_, Container>,
     path: &FieldPath<'_>,

@@ -4,7 +4,7 @@ use super::{containers, text};
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::is_whole;
 use crate::rules::drop_inside;
-use pintle_schema::{Quantity, Value, View, names};
+use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
     Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
 };
@@ -17,18 +17,8 @@ fn is_huge_page(name: &str) -> bool {
     name.starts_with(HUGE_PAGES)
 }
 
-/// Whether a resource is the system's own: without a domain, or with one of `kubernetes.io`.
-pub fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-/// Whether a resource is one that nodes advertise beyond the system's own.
-pub fn is_extended(name: &str) -> bool {
-    !is_native(name) && !name.starts_with("requests.") && names::label_key(&format!("requests.{name}")).is_empty()
-}
-
 pub fn may_overcommit(name: &str) -> bool {
-    is_native(name) && !is_huge_page(name)
+    resource_names::is_native(name) && !is_huge_page(name)
 }
 
 fn amount(value: &Value) -> Quantity {

@@ -1,8 +1,7 @@
 //! Rules of claims to persistent volumes, and of their templates.
 
 use super::persistent::{class_may_change, keeps_mode, no_debt, positive, quantity};
-use crate::core::rules::pod::resources;
-use crate::core::rules::resource_names::not_negative;
+use crate::core::rules::resource_names::{is_native, not_negative};
 use crate::rules::difference::difference;
 use crate::rules::internal_form::in_full;
 use crate::rules::{has_format, put_before};
@@ -333,7 +332,7 @@ fn entries(list: &Value) -> impl Iterator<Item = (&str, &Value)> {
 fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let before = cx.errors.0.len();
     cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
-    if cx.errors.0.len() == before && resources::is_native(name) && name != ResourceName::STORAGE.as_str() {
+    if cx.errors.0.len() == before && is_native(name) && name != ResourceName::STORAGE.as_str() {
         cx.errors.not_supported(path, name, &[ResourceName::STORAGE.as_str()]);
     }
     cx.errors.0.len() == before

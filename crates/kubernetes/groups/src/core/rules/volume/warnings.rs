@@ -4,7 +4,6 @@
 
 use super::persistent::is_whole;
 use crate::core::rules::node_labels::node_term;
-use crate::core::rules::pod::warnings::volumes::OLD_SOURCES;
 use crate::rules::warnings::Written;
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
@@ -19,6 +18,19 @@ use pintle_validation::FieldPath;
 const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
+
+/// Sources of volumes that are gone: field, its name in texts, and since when.
+pub const OLD_SOURCES: &[(&str, &str, &str)] = &[
+    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
+    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"),
+    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
 
 /// Sources that only volumes of pods are warned of.
 const OF_PODS: &[&str] = &["gitRepo", "flocker", "quobyte"];

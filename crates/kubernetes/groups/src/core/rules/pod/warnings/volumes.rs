@@ -18,24 +18,11 @@ use std::ops::Bound::{Included, Unbounded};
 /// The name of the object that a source refers to.
 const NAME: &str = LocalObjectReference::NAME.name();
 
-/// Sources of volumes that are gone: field, its name in texts, and since when.
-pub const OLD_SOURCES: &[(&str, &str, &str)] = &[
-    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
-    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"),
-    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    ("quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
-];
-
 /// Warns of a pod's volumes.
 pub fn warn(volumes: View<'_, Vec<Volume>>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     for (index, volume) in volumes.iter().enumerate() {
         let path = path.index(index);
-        for (field, name, text) in OLD_SOURCES {
+        for (field, name, text) in volume::OLD_SOURCES {
             if set(volume.value(), field).is_some() {
                 warnings.push(format!("{}: {text}", path.child(name)));
             }

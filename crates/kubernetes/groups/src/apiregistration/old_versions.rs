@@ -1,8 +1,0 @@
-//! Versions of this group that are registered but not served: an older kube-apiserver may have stored objects in them.
-//! Each is converted to the storage version, without fields that are no longer used.
-
-use pintle_resource::Unserved;
-use pintle_types as types;
-
-pub(crate) static API_SERVICES: &[Unserved] =
-    &[Unserved::same::<types::apiregistration::v1beta1::APIService>("apiregistration.k8s.io/v1beta1")];
