@@ -6,6 +6,7 @@ use pintle::Builder;
 use pintle::certs;
 use pintle::external_signer::Signer;
 use pintle::follow::{follow, read};
+use pintle_gates as gates;
 use pintle_kubernetes_auth::service_account::{
     EXTENDED_EXPIRATION_SECONDS, KeySet, SigningKey, TokenConfig, TokenContent, TokenKeys, VerifyingKey,
 };
@@ -70,12 +71,12 @@ fn tokens(config: &Config, signer: Option<Arc<Signer>>) -> Result<TokenConfig, B
     tokens.max_expiration_seconds = max_expiration_seconds;
     tokens.extend_expiration = flags.extend_expiration;
     tokens.jwks_uri.clone_from(&flags.jwks_uri);
-    let is_on = |gate: &str| config.feature_gates.enabled(gate);
+    let gates = &config.feature_gates;
     tokens.content = TokenContent {
-        id: is_on("ServiceAccountTokenJTI"),
-        node_of_pod: is_on("ServiceAccountTokenPodNodeInfo"),
-        bound_to_nodes: is_on("ServiceAccountTokenNodeBinding"),
-        valid_with_node: is_on("ServiceAccountTokenNodeBindingValidation"),
+        id: gates.is_on(&gates::SERVICE_ACCOUNT_TOKEN_JTI),
+        node_of_pod: gates.is_on(&gates::SERVICE_ACCOUNT_TOKEN_POD_NODE_INFO),
+        bound_to_nodes: gates.is_on(&gates::SERVICE_ACCOUNT_TOKEN_NODE_BINDING),
+        valid_with_node: gates.is_on(&gates::SERVICE_ACCOUNT_TOKEN_NODE_BINDING_VALIDATION),
     };
     Ok(tokens)
 }

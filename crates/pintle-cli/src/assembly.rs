@@ -9,8 +9,8 @@ use pintle::external_signer::Signer;
 use pintle::{Builder, ServiceNetwork, advertised, follow, trace_export};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
+use pintle_endpoints::Settings;
 use pintle_endpoints::metrics::AllowedLabels;
-use pintle_endpoints::{Features, Settings};
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -42,16 +42,13 @@ pub fn prepare(config: &Config, signer: Option<Arc<Signer>>) -> Result<(Builder,
 /// The feature gates, and what they say of versions and resources.
 fn gates(config: &Config, builder: &mut Builder) {
     builder.set_runtime_config(config.runtime_config.clone());
-    let gates = config.feature_gates.clone();
-    builder.generic().set_feature_gate(move |name| gates.enabled(name));
-    let gates = config.feature_gates.clone();
-    builder.generic().metrics().add_source(move |out| gates.render(out));
+    builder.generic().feature_gates().clone_from(&config.gates);
 }
 
 /// The admission plugins.
 fn admission(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     let plugins = &config.admission_plugins;
-    let configuration = plugins.configuration(builder.webhooks(), &|gate| config.feature_gates.enabled(gate))?;
+    let configuration = plugins.configuration(builder.webhooks(), &config.feature_gates)?;
     let admission = builder.admission();
     admission.enabled = plugins.enabled.iter().cloned().collect();
     admission.disabled = plugins.disabled.iter().cloned().collect();
@@ -78,7 +75,6 @@ fn api(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     let address = advertised::address(config.network.advertise_address, config.network.bind_address);
     config.check_family(address)?;
     *builder.generic().settings() = Settings {
-        features: features(config),
         flags: Some(config.shown()),
         metric_labels: Arc::new(metric_labels(config)?),
         server_address: match &config.surface.external_hostname {
@@ -97,17 +93,6 @@ fn api(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     builder.advertised().address = address;
     builder.advertised().endpoint_reconciler = config.endpoint_reconciler();
     Ok(())
-}
-
-/// What clients can see of the server, by the gates of it.
-fn features(config: &Config) -> Features {
-    let is_on = |gate: &str| config.feature_gates.enabled(gate);
-    Features {
-        response_compression: is_on("APIResponseCompression"),
-        watch_list: is_on("WatchList"),
-        openapi_enums: is_on("OpenAPIEnums"),
-        storage_version_hash: is_on("StorageVersionHash"),
-    }
 }
 
 /// The allowed values of metric labels, from the flag or else from the file.

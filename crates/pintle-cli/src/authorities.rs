@@ -8,6 +8,7 @@ use pintle::follow::{follow, read};
 use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders};
 use pintle_codec::json;
 use pintle_endpoints::metrics::client_certificates;
+use pintle_gates as gates;
 use pintle_http::TlsConfig;
 use pintle_schema::Value;
 use std::collections::BTreeMap;
@@ -74,7 +75,7 @@ impl Authorities {
             Some(file) => CaSource::of_file(file)?,
             None => CaSource::fixed(own)?,
         };
-        if !config.feature_gates.enabled("AllowParsingUserUIDFromCertAuth") {
+        if !config.feature_gates.is_on(&gates::ALLOW_PARSING_USER_UID_FROM_CERT_AUTH) {
             clients.ca = Arc::new(ClientCa::from_pem(&clients.pem)?.without_uids());
         }
         let proxy = file(&config.front_proxy.client_ca_file).map(CaSource::of_file).transpose()?;

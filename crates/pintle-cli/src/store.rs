@@ -6,9 +6,9 @@ use crate::flags::{Config, KeyPair, Storage};
 use crate::progress::{ReportingStore, Total, directory_bytes};
 use pintle::{Builder, ENCRYPTION_RELOAD, StoreOptions, private_files};
 use pintle_encryption::Encryption;
-use pintle_endpoints::CBOR_GATE;
 use pintle_endpoints::metrics::Source;
 use pintle_etcd::{CaRenewal, EtcdOptions, Identity, OwnKeys, Renewal, Tls};
+use pintle_gates as gates;
 use pintle_registry::EtcdCodec;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
 use std::error::Error;
@@ -50,7 +50,7 @@ pub fn builder(config: &Config) -> Result<Builder, Box<dyn Error>> {
         Storage::Etcd => {
             let mut form = EtcdCodec::new(pintle_groups::resources());
             form.json = config.etcd.json;
-            form.custom_as_cbor = config.feature_gates.enabled(CBOR_GATE);
+            form.custom_as_cbor = config.feature_gates.is_on(&gates::CBOR_SERVING_AND_STORAGE);
             let apart = config.etcd.own_clusters().into_iter().map(|cluster| (cluster.servers, cluster.prefixes));
             let (store, stats) = pintle::etcd::store(etcd_options(config)?, apart, form, Some(encryption.clone()))?;
             metrics.push(Box::new(move |out| pintle::etcd_metrics(&stats, out)));

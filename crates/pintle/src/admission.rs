@@ -9,6 +9,7 @@ use pintle_kubernetes_auth::rbac::Rbac;
 use pintle_plugins::configuration::Configuration;
 use pintle_policies::{Checks, MutatingPolicies, ValidatingPolicies};
 use pintle_registry::AdmissionPlugin;
+use pintle_schema::GateSet;
 use pintle_server::{Builder, Opened};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ impl AdmissionOptions {
         roles: &Arc<Rbac>,
         webhooks: &Webhooks,
         emulated_minor: u32,
+        gates: Arc<GateSet>,
     ) -> ManifestPlugins {
         let AdmissionOptions { enabled, disabled, mut configuration } = self;
         let (authorizer, metrics) = (generic.authorizer().clone(), generic.metrics());
@@ -55,7 +57,7 @@ impl AdmissionOptions {
             validating_policies: validating_policies.clone(),
             directories: std::mem::take(&mut configuration.manifests),
             disabled: disabled.clone(),
-            gate: generic.feature_gate().clone(),
+            gates,
         };
         let late: Vec<Arc<dyn AdmissionPlugin>> =
             vec![mutating_policies, mutating_webhooks, validating_policies, validating_webhooks];

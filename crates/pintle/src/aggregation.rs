@@ -4,13 +4,12 @@
 use crate::identity_lease;
 use pintle_aggregation::{ApiServices, PeerServers, PeerSettings};
 use pintle_endpoints::backend::ExtensionServers;
+use pintle_gates as gates;
+use pintle_schema::GateSet;
 use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Builder, Opened};
 use pintle_services::routing::Routing;
 use std::sync::Arc;
-
-/// The gates of requests that other servers over the same store answer.
-const PEER_GATES: [&str; 2] = ["UnknownVersionInteroperabilityProxy", "APIServerIdentity"];
 
 /// How the server reaches extension servers, other servers over the same store, and the services of webhooks.
 pub struct AggregationOptions {
@@ -43,11 +42,12 @@ pub(crate) struct Aggregation {
 }
 
 /// Has requests passed on to the other servers.
-pub(crate) fn prepare(generic: &mut Builder, options: AggregationOptions, host: &str) -> Aggregation {
+pub(crate) fn prepare(generic: &mut Builder, options: AggregationOptions, host: &str, gates: &GateSet) -> Aggregation {
     let AggregationOptions { servers, peers, routing, reject_redirects } = options;
     let api_services = ApiServices::new(servers, routing, reject_redirects);
     generic.set_aggregated(api_services.clone());
-    let has_peers = PEER_GATES.iter().all(|gate| (generic.feature_gate())(gate));
+    let peer_gates = [&gates::UNKNOWN_VERSION_INTEROPERABILITY_PROXY, &gates::API_SERVER_IDENTITY];
+    let has_peers = peer_gates.iter().all(|gate| gates.is_on(gate));
     let settings = peers.filter(|_| has_peers);
     let peers = settings.map(|settings| PeerServers::new(settings, identity_lease::identity(host)));
     if let Some(peers) = &peers {

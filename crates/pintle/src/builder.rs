@@ -15,23 +15,12 @@ use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_http::TlsConfig;
 use pintle_kubernetes_auth::Mode;
 use pintle_kubernetes_auth::service_account::TokenConfig;
+use pintle_schema::Gate;
 use pintle_storage::Store;
 use pintle_webhook::{Clients, ServiceResolver};
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio::net::TcpListener;
-
-/// Gates of fields that every server has, unless its gates say otherwise: an earlier release that is emulated may lack them.
-const ALWAYS_ON: &[&str] = &[
-    "DeploymentReplicaSetTerminatingReplicas",
-    "ImageVolume",
-    "JobManagedBy",
-    "MatchLabelKeysInPodTopologySpread",
-    "PodLifecycleSleepAction",
-    "PodObservedGenerationTracking",
-    "ProcMountType",
-    "UserNamespacesSupport",
-];
 
 /// A server with the built-in groups whose store is not read yet: [`open`](Builder::open) reads it.
 pub struct Builder {
@@ -54,10 +43,11 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it.
+    /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it. Its feature gates
+    /// have the defaults of the current release.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let mut generic = pintle_server::Builder::new(store);
-        generic.set_feature_gate(|gate| ALWAYS_ON.contains(&gate));
+        *generic.feature_gates() = pintle_gates::all();
         generic.set_anonymous(CurrentAnonymousAccess::new(AnonymousAccess::everywhere(true)));
         Builder {
             generic,
@@ -84,6 +74,12 @@ impl Builder {
     /// after those of [`authorize_by`](Builder::authorize_by), admission plugins after the built-in ones.
     pub fn generic(&mut self) -> &mut pintle_server::Builder {
         &mut self.generic
+    }
+
+    /// Sets a feature gate. The server only opens if the release that it behaves as can have the value.
+    pub fn feature_gate(&mut self, gate: &'static Gate, value: bool) -> &mut Self {
+        self.generic.feature_gate(gate, value);
+        self
     }
 
     /// Sets the certificate and versions of TLS on the listener; plain HTTP without.

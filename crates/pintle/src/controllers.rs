@@ -7,6 +7,8 @@ use crate::sources;
 use pintle_aggregation::{DiscoveryCheck, ExtensionContent};
 use pintle_controllers::{Controller, Controllers, ServedDefinitions, Settings};
 use pintle_endpoints::Api;
+use pintle_gates as gates;
+use pintle_schema::GateSet;
 use pintle_server::{Builder, Opened};
 use pintle_webhook::Clients;
 use std::io;
@@ -18,6 +20,7 @@ pub(crate) fn prepare(
     settings: &mut Settings,
     host: &str,
     aggregation: &Aggregation,
+    gates: &GateSet,
     hooks: &mut Vec<&'static str>,
 ) {
     host.clone_into(&mut settings.host);
@@ -25,7 +28,7 @@ pub(crate) fn prepare(
     let api_services = aggregation.api_services();
     settings.api_services = Some(Arc::new(DiscoveryCheck(api_services.clone())));
     settings.aggregated = Some(Arc::new(ExtensionContent(api_services.clone())));
-    if (generic.feature_gate())(pintle_controllers::ELECTION_GATE) {
+    if gates.is_on(&gates::COORDINATED_LEADER_ELECTION) {
         hooks.push(LEADER_ELECTION);
     }
 }

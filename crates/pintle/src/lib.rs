@@ -64,6 +64,7 @@ pub use builder::Builder;
 pub use hooks::{ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD};
 pub use opened::Opened;
 pub use pintle_aggregation::PeerSettings;
+pub use pintle_gates as gates;
 pub use pintle_kubernetes_auth::Mode;
 pub use pintle_server::backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use pintle_server::sources::storage_size;

@@ -7,7 +7,7 @@ use pintle_plugins::pod_references::{claims, config_maps, is_mirror, resource_cl
 use pintle_registry::{ListOptions, Registry, Selection};
 use pintle_resource::Resource;
 use pintle_schema::field_selector::FieldSelector;
-use pintle_schema::{Value, View};
+use pintle_schema::{Gate, Value, View};
 use pintle_types::certificates::v1beta1::{PodCertificateRequest, PodCertificateRequestSpec};
 use pintle_types::core::v1::{
     AzureFilePersistentVolumeSource, CSIPersistentVolumeSource, ISCSIPersistentVolumeSource, ObjectReference,
@@ -43,8 +43,8 @@ impl NodeObjects for Objects {
         cluster.needs(object).unwrap_or(false)
     }
 
-    fn feature_enabled(&self, gate: &str) -> bool {
-        self.registry().is_some_and(|registry| registry.environment.feature_enabled(gate))
+    fn feature_enabled(&self, gate: &Gate) -> bool {
+        self.registry().is_some_and(|registry| registry.environment.gates().is_on(gate))
     }
 }
 

@@ -63,18 +63,21 @@ impl Opened {
         advertised.host = Some(host.clone());
         let emulated_minor = builder.runtime_config.version.emulated_minor;
 
-        built_in_groups::prepare(&mut generic, builder.runtime_config);
+        generic.settings().version = builder.runtime_config.version;
+        let gates = Arc::new(generic.gate_set()?);
+        built_in_groups::prepare(&mut generic, builder.runtime_config, gates.clone());
         let allocators = service_network::prepare(&mut generic, &builder.services);
-        let aggregation = aggregation::prepare(&mut generic, builder.aggregation, &host);
+        let aggregation = aggregation::prepare(&mut generic, builder.aggregation, &host, &gates);
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let nodes = Arc::new(node_objects::Objects::default());
         let reload = builder.authorization.prepare(&mut generic, &roles, &nodes, &mut hooks);
-        let manifests = builder.admission.prepare(&mut generic, &roles, &builder.webhooks, emulated_minor);
+        let manifests =
+            builder.admission.prepare(&mut generic, &roles, &builder.webhooks, emulated_minor, gates.clone());
         #[cfg(feature = "kubelet")]
         kubelets::prepare(&mut generic);
         flow_control::prepare(&mut generic, &mut hooks);
-        storage_versions::prepare(&generic, &mut hooks);
-        controllers::prepare(&generic, &mut controllers, &host, &aggregation, &mut hooks);
+        storage_versions::prepare(&gates, &mut hooks);
+        controllers::prepare(&generic, &mut controllers, &host, &aggregation, &gates, &mut hooks);
         hooks::prepare(&generic, &hooks, builder.own_certificate_ends);
 
         let mut opened = generic.open().await?;

@@ -6,14 +6,15 @@ use crate::digest::text_digest;
 use crate::follow::follow;
 use pintle_admission_webhooks::AdmissionWebhooks;
 use pintle_codec::{DecodeError, Decoded, Strictness, json, yaml};
-use pintle_groups::{MANIFESTS_GATE, STATIC_SUFFIX};
+use pintle_gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG as MANIFESTS;
+use pintle_groups::STATIC_SUFFIX;
 use pintle_metrics::Counter;
 use pintle_plugins::configuration::ManifestDirectories;
 use pintle_policies::{MutatingPolicies, ValidatingPolicies};
 use pintle_registry::prepare::check_name;
 use pintle_resource::Resource;
 use pintle_schema::names::quoted;
-use pintle_schema::{Struct, Value, canonicalize};
+use pintle_schema::{GateSet, Struct, Value, canonicalize};
 use pintle_validation::{Operation, Request};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -111,9 +112,6 @@ impl ManifestStats {
     }
 }
 
-/// A feature gate by its name.
-pub type Gate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
-
 /// The plugins that take configurations from files, and the directories of these.
 pub struct ManifestPlugins {
     pub mutating_webhooks: Arc<AdmissionWebhooks>,
@@ -123,7 +121,7 @@ pub struct ManifestPlugins {
     pub directories: ManifestDirectories,
     /// Names of plugins that are off.
     pub disabled: Vec<String>,
-    pub gate: Gate,
+    pub gates: Arc<GateSet>,
 }
 
 impl ManifestPlugins {
@@ -139,7 +137,7 @@ impl ManifestPlugins {
             |plugin, files| plugin.set_files(&files.configurations, &files.bindings);
         let ManifestDirectories { mutating_webhooks, validating_webhooks, mutating_policies, validating_policies } =
             self.directories;
-        let (gate, disabled) = (self.gate, self.disabled);
+        let (gates, disabled) = (self.gates, self.disabled);
         let is_on = |contents: &Contents| !disabled.iter().any(|name| name == contents.plugin);
         let mut followed = Vec::new();
         for (contents, directory, plugin) in [
@@ -147,16 +145,16 @@ impl ManifestPlugins {
             (&VALIDATING_WEBHOOKS, validating_webhooks, &self.validating_webhooks),
         ] {
             if let Some(directory) = directory.filter(|_| is_on(contents)) {
-                followed.push(follow_directory(contents, directory, gate.clone(), plugin, of_webhooks)?);
+                followed.push(follow_directory(contents, directory, gates.clone(), plugin, of_webhooks)?);
             }
         }
         if let Some(directory) = mutating_policies.filter(|_| is_on(&MUTATING_POLICIES)) {
             let plugin = &self.mutating_policies;
-            followed.push(follow_directory(&MUTATING_POLICIES, directory, gate.clone(), plugin, mutating)?);
+            followed.push(follow_directory(&MUTATING_POLICIES, directory, gates.clone(), plugin, mutating)?);
         }
         if let Some(directory) = validating_policies.filter(|_| is_on(&VALIDATING_POLICIES)) {
             let plugin = &self.validating_policies;
-            followed.push(follow_directory(&VALIDATING_POLICIES, directory, gate.clone(), plugin, validating)?);
+            followed.push(follow_directory(&VALIDATING_POLICIES, directory, gates.clone(), plugin, validating)?);
         }
         Ok(followed)
     }
@@ -166,14 +164,14 @@ impl ManifestPlugins {
 fn follow_directory<P: Send + Sync + 'static>(
     contents: &'static Contents,
     directory: PathBuf,
-    gate: Gate,
+    gates: Arc<GateSet>,
     plugin: &Arc<P>,
     apply: fn(&P, &Manifests),
 ) -> Result<Arc<ManifestStats>, String> {
     let name = contents.plugin;
     let shown = quoted(&directory.to_string_lossy());
     let why = |error| format!("plugin {name}: failed to load static manifests from {shown}: {error}");
-    let first = load(&directory, contents, &*gate).map_err(why)?;
+    let first = load(&directory, contents, &gates).map_err(why)?;
     apply(plugin, &first);
     let stats = Arc::new(ManifestStats {
         plugin: name,
@@ -184,7 +182,7 @@ fn follow_directory<P: Send + Sync + 'static>(
     stats.applied(&first.hash);
     let (counting, mut last, mut counted) = (stats.clone(), first.hash, String::new());
     let look = move |plugin: &P| {
-        let outcome = load(&directory, contents, &*gate);
+        let outcome = load(&directory, contents, &gates);
         let fault = outcome.as_ref().err().cloned().unwrap_or_default();
         // An invalid directory counts once, however often it is read.
         if !fault.is_empty() && fault != counted {
@@ -207,10 +205,10 @@ fn follow_directory<P: Send + Sync + 'static>(
 ///
 /// # Errors
 /// A file cannot be read, or has an object that is invalid or not for the plugin.
-fn load(directory: &Path, contents: &Contents, gate: &dyn Fn(&str) -> bool) -> Result<Manifests, String> {
+fn load(directory: &Path, contents: &Contents, gates: &GateSet) -> Result<Manifests, String> {
     let files = read_files(directory)?;
     let mut digested = Vec::new();
-    let mut found = Found { contents, gate, configurations: BTreeMap::new(), bindings: BTreeMap::new() };
+    let mut found = Found { contents, gates, configurations: BTreeMap::new(), bindings: BTreeMap::new() };
     for (path, text) in &files {
         let file = path.to_string_lossy();
         let wrong = |error: String| format!("error loading {file}: {error}");
@@ -281,7 +279,7 @@ fn documents(text: &str) -> Vec<&str> {
 /// The objects found so far, by name, each with its file.
 struct Found<'a> {
     contents: &'a Contents,
-    gate: &'a dyn Fn(&str) -> bool,
+    gates: &'a GateSet,
     configurations: BTreeMap<String, (Value, String)>,
     bindings: BTreeMap<String, (Value, String)>,
 }
@@ -324,7 +322,7 @@ impl Found<'_> {
         if !is_binding && !is_own(configuration) {
             return Err(format!("unsupported resource type {api_version}, Kind={kind}"));
         }
-        let object = complete(kind, decode, self.gate)?;
+        let object = complete(kind, decode, self.gates)?;
         let name = object.str_at(&["metadata", "name"]).to_owned();
         let known = if is_binding { &mut self.bindings } else { &mut self.configurations };
         check_manifest_name(&name, file, known.get(&name).map(|(_, file)| file.as_str()))?;
@@ -369,7 +367,7 @@ impl Found<'_> {
 fn complete(
     kind: &str,
     decode: &dyn Fn(&Struct) -> Result<Decoded, DecodeError>,
-    gate: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
 ) -> Result<Value, String> {
     let is_it =
         |resource: &&Arc<Resource>| resource.group == GROUP && resource.version == VERSION && resource.kind == kind;
@@ -383,12 +381,12 @@ fn complete(
     resource.complete_now(&mut object, 0).map_err(|error| error.to_string())?;
     canonicalize(resource.stored_schema(), &mut object);
     // The names that are reserved for these objects are no mistake in them.
-    let enabled = |name: &str| name != MANIFESTS_GATE && gate(name);
+    let gates = gates.clone().with(&MANIFESTS, false);
     let request = Request {
         api_version: &resource.api_version(),
         namespaced: false,
-        name_check: &|name, prefix| check_name(&resource.strategy.name, name, prefix, &enabled),
-        enabled: &enabled,
+        name_check: &|name, prefix| check_name(&resource.strategy.name, name, prefix, &gates),
+        gates: &gates,
         ..Request::new(Operation::Create)
     };
     let errors = resource.rules.validate(resource.stored_schema(), &object, None, &request).errors;

@@ -4,28 +4,28 @@
 use crate::hooks::STORAGE_VERSIONS;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use pintle_controllers::set_common_version;
+use pintle_gates as gates;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Registry, Result, Status, WriteOptions};
 use pintle_resource::{StoredVersions, Verbs};
-use pintle_schema::{ApiType, ApiValue, Time, Value, View, ViewMut, canonicalize};
-use pintle_server::Builder;
+use pintle_schema::{ApiType, ApiValue, Gate, GateSet, Time, Value, View, ViewMut, canonicalize};
 use pintle_types::apiserverinternal::v1alpha1::{ServerStorageVersion, StorageVersion, StorageVersionStatus};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use std::sync::Arc;
 
 /// The gates of the reports.
-const GATES: [&str; 2] = ["StorageVersionAPI", "APIServerIdentity"];
+const GATES: [&Gate; 2] = [&gates::STORAGE_VERSION_API, &gates::API_SERVER_IDENTITY];
 /// The number of concurrent writes.
 const AT_A_TIME: usize = 16;
 
 /// Adds the hook of the reports, if their gates are on.
-pub(crate) fn prepare(generic: &Builder, hooks: &mut Vec<&'static str>) {
-    hooks.extend(GATES.iter().all(|gate| (generic.feature_gate())(gate)).then_some(STORAGE_VERSIONS));
+pub(crate) fn prepare(gates: &GateSet, hooks: &mut Vec<&'static str>) {
+    hooks.extend(GATES.iter().all(|gate| gates.is_on(gate)).then_some(STORAGE_VERSIONS));
 }
 
 /// Whether servers report their storage versions.
 pub fn is_enabled(registry: &Registry) -> bool {
-    GATES.iter().all(|gate| registry.environment.feature_enabled(gate))
+    GATES.iter().all(|gate| registry.environment.gates().is_on(gate))
 }
 
 /// Writes the reports of a server with this identity.

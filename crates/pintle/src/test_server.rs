@@ -26,8 +26,21 @@ impl TestServer {
     /// # Errors
     /// The store cannot be opened, or no port can be bound.
     pub async fn start_with(store: Arc<dyn Store>) -> Result<Self, StartError> {
+        Self::start_from(Builder::new(store)).await
+    }
+
+    /// Starts in memory after `configure` has changed parts of the server, such as its feature gates.
+    ///
+    /// # Errors
+    /// No port can be bound, or a part cannot be as it is configured.
+    pub async fn configured(configure: impl FnOnce(&mut Builder)) -> Result<Self, StartError> {
+        let mut builder = Builder::new(Arc::new(MemoryStore::new()));
+        configure(&mut builder);
+        Self::start_from(builder).await
+    }
+
+    async fn start_from(mut builder: Builder) -> Result<Self, StartError> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let mut builder = Builder::new(store);
         builder.controllers().enabled = Controller::ALL.to_vec();
         let server = builder.start(listener).await?;
         Ok(TestServer { server })

@@ -1,7 +1,7 @@
 //! An API server for frobbers, and nothing else.
 
 use frobber::admission::Approval;
-use frobber::resource;
+use frobber::{gates, resource};
 use pintle_server::Options;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 const APPROVAL_URL: &str = "--approval-url";
 
 async fn serve() -> Result<(), Box<dyn std::error::Error>> {
-    let options = Options::parse(std::env::args().skip(1), &resource::GATES, &[APPROVAL_URL])?;
+    let options = Options::parse(std::env::args().skip(1), gates::ALL, &[APPROVAL_URL])?;
     let mut builder = options.builder(vec![resource::group()]).await?;
     if let Some(url) = options.other(APPROVAL_URL) {
         builder.add_admission_plugin(Arc::new(Approval::new(url)?));

@@ -1,7 +1,7 @@
 //! The resource `frobbers` in its two versions: storage, conversion, strategy, rules and columns.
 
 use crate::v6::{self, FrobberSpec, RestartPolicy};
-use crate::{hub, v7beta1};
+use crate::{gates, hub, v7beta1};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_resource::{
     Column, Context, Group, Now, Printer, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource,
@@ -116,9 +116,9 @@ fn agreeing(spec: At<'_, FrobberSpec>, cx: &mut ValidationContext<'_>) {
 
 /// A policy of an alpha feature needs its gate; objects that already have it keep it.
 fn on_tuesday(policy: At<'_, RestartPolicy>, cx: &mut ValidationContext<'_>) {
-    const GATE: &str = "FrobberRestartPolicyOnTuesday";
-    if policy.new.get() == RestartPolicy::ON_TUESDAY && !policy.unchanged() && !cx.enabled(GATE) {
-        let why = format!("only allowed if the feature gate {GATE} is enabled");
+    let gate = &gates::FROBBER_RESTART_POLICY_ON_TUESDAY;
+    if policy.new.get() == RestartPolicy::ON_TUESDAY && !policy.unchanged() && !cx.enabled(gate) {
+        let why = format!("only allowed if the feature gate {} is enabled", gate.name());
         cx.errors.invalid(policy.path, "OnTuesday", &why);
     }
 }
@@ -155,6 +155,3 @@ impl Printer for FrobberPrinter {
         ]
     }
 }
-
-/// The feature gates of the group.
-pub const GATES: [&str; 2] = ["Frobber2D", "FrobberRestartPolicyOnTuesday"];

@@ -1,5 +1,6 @@
 //! Version `v6` of the group, in which frobbers are stored. What is released here never changes its meaning.
 
+use crate::gates;
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use pintle_schema::{ApiType, string_type};
 
@@ -41,7 +42,7 @@ pub struct FrobberSpec {
     #[k8s(proto = 1, always, published = optional, default = 1, minimum = 1)]
     pub height: i32,
     /// Width in inches (alpha, gate Frobber2D).
-    #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]
+    #[k8s(proto = 2, optional, gate = gates::FROBBER_2D, minimum = 1)]
     pub width: Option<i32>,
     /// The first of `params`, for clients that know only one parameter.
     #[k8s(proto = 3, optional)]

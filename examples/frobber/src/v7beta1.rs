@@ -1,5 +1,6 @@
 //! Version `v7beta1` of the group: the height has its unit in its name, and there is no singular `param`.
 
+use crate::gates;
 use crate::v6::{FrobberStatus, RestartPolicy};
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use pintle_schema::{ApiType, same_as};
@@ -14,7 +15,7 @@ pub struct FrobberSpec {
     #[k8s(proto = 1, always, published = optional, default = 1, minimum = 1)]
     pub height_in_inches: i32,
     /// Width in inches (alpha, gate Frobber2D).
-    #[k8s(proto = 2, optional, gate = "Frobber2D", minimum = 1)]
+    #[k8s(proto = 2, optional, gate = gates::FROBBER_2D, minimum = 1)]
     pub width: Option<i32>,
     /// The parameters, in order.
     #[k8s(proto = 4, optional, list_type = atomic, max_items = 16)]

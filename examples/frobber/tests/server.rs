@@ -3,8 +3,9 @@
 //! Must never let time decide: every request is answered before the next is sent.
 
 use frobber::admission::Approval;
-use frobber::resource;
+use frobber::{gates, resource};
 use pintle_auth::authentication;
+use pintle_schema::Gate;
 use pintle_server::{AuthenticatedUsers, Builder, Serving};
 use pintle_storage::{MemoryStore, Store};
 use serde_json::{Value, json};
@@ -21,18 +22,20 @@ struct Frobbers {
 }
 
 impl Frobbers {
-    async fn start(gates: &'static [&'static str]) -> Self {
+    async fn start(gates: &[&'static Gate]) -> Self {
         Frobbers::over(Arc::new(MemoryStore::new()), gates, None).await
     }
 
-    async fn over(store: Arc<dyn Store>, gates: &'static [&'static str], approval: Option<&str>) -> Self {
+    async fn over(store: Arc<dyn Store>, gates: &[&'static Gate], approval: Option<&str>) -> Self {
         let mut builder = Builder::new(store);
         builder.add_group(resource::group());
         let anonymous = authentication::AnonymousAccess::everywhere(true);
         builder.set_anonymous(authentication::CurrentAnonymousAccess::new(anonymous));
         builder.add_authorizer(AuthenticatedUsers::named());
         builder.add_authenticator(Arc::new(users()));
-        builder.set_feature_gate(move |gate| gates.contains(&gate));
+        for gate in gates {
+            builder.feature_gate(gate, true);
+        }
         if let Some(url) = approval {
             builder.add_admission_plugin(Arc::new(Approval::new(url).expect("a URL")));
         }
@@ -122,13 +125,12 @@ async fn versions_convert_and_lose_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_with_the_gates_off_keeps_what_it_does_not_know() {
-    const GATES: &[&str] = &["Frobber2D", "FrobberRestartPolicyOnTuesday"];
     let directory = std::env::temp_dir().join(format!("frobber-{}", std::process::id()));
     let open = || {
         let store = pintle_storage::EmbeddedStore::open(&directory, pintle_storage::EmbeddedOptions::default());
         Arc::new(store.expect("a store"))
     };
-    let server = Frobbers::over(open(), GATES, None).await;
+    let server = Frobbers::over(open(), gates::ALL, None).await;
     let alpha = json!({"param": "x", "width": 3, "restartPolicy": "OnTuesday"});
     assert_eq!(server.create(V6, "a", alpha.clone()).await.1["spec"]["width"], 3);
     server.server.stop().await.expect("it stops");

@@ -37,6 +37,7 @@ pub struct Eggs {
 
 #[cfg(test)]
 mod tests {
+    use pintle_schema::gates::NO_GATES;
     use super::*;
     use pintle_schema::value;
     use pintle_validation::{Group, KindRules, Operation, Request, Step, Validator};
@@ -54,7 +55,7 @@ mod tests {
             api_version: "example.org/v1",
             namespaced: true,
             name_check: &|_, _| Vec::new(),
-            enabled: &|_| false,
+            gates: &NO_GATES,
             around: &(),
         };
         let validator = Validator::new(&[&GROUP]);

@@ -14,7 +14,7 @@ use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_endpoints::scheme::Scheme;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, Update};
 use pintle_registry::{AdmissionChain, ApplyRequest, Environment, Registry, Target, WriteOptions};
-use pintle_schema::{Value, value};
+use pintle_schema::{GateSet, Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::Future;
 use std::hint::black_box;
@@ -35,8 +35,8 @@ impl Environment for Ticking {
         buffer.fill(7);
     }
 
-    fn feature_enabled(&self, gate: &str) -> bool {
-        (objects::request(pintle_validation::Operation::Update).enabled)(gate)
+    fn gates(&self) -> &GateSet {
+        objects::gates()
     }
 }
 

@@ -10,6 +10,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use pintle_auth::authentication::{self, bearer_token, has_space_before_token, is_front_proxy_header};
 use pintle_auth::authorization::{AuthorizationError, Forbidden, Labels, forbidden};
 use pintle_auth::{Attributes, AuthenticationRequest, Authenticator, Authorizer, Decision, UserInfo, groups};
+use pintle_meta::gates;
 use pintle_registry::{Details, Identity, RequestContext, Status, Step};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
@@ -50,7 +51,7 @@ pub(crate) async fn identify(
     context: &RequestContext,
     user: Arc<UserInfo>,
 ) -> Result<Identity, Status> {
-    let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
+    let constrained = api.registry.environment.gates().is_on(&gates::CONSTRAINED_IMPERSONATION);
     let Some(wanted) = impersonation::take(&mut request.headers, constrained).map_err(Status::without_sniffing)? else {
         return Ok(Identity { original: user.clone(), user });
     };

@@ -19,7 +19,7 @@ use http::header::{ACCEPT, IF_MATCH, IF_NONE_MATCH, USER_AGENT};
 use pintle_discovery::{Catalog, Document, PublishedPath, ServerDescription, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use pintle_resource::{ResourceTable, Resources};
-use pintle_schema::Time;
+use pintle_schema::{GateSet, Time};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -117,7 +117,7 @@ impl DocumentSet {
     }
 
     /// The index of OpenAPI version 3. The key distinguishes indexes with validation rules from those without.
-    fn index(&self, key: &str, gates: Option<openapi::v3::Gates<'_>>) -> Vec<u8> {
+    fn index(&self, key: &str, gates: Option<&GateSet>) -> Vec<u8> {
         openapi::v3::index(&self.catalog, gates, &mut |path, make| {
             let key = format!("{key}/{path}");
             let known = self.hashes.lock().ok().and_then(|hashes| hashes.get(&key).cloned());
@@ -419,9 +419,8 @@ fn shows_rules(query: &Query) -> bool {
 /// A document of version 3 as JSON, or their index under the empty path, with its ETag.
 fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, String)> {
     let documents = api.documents.current();
-    let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
-    let (gates, key): (Option<openapi::v3::Gates<'_>>, _) =
-        if rules { (Some(&enabled), "v3+rules") } else { (None, "v3") };
+    let gates = rules.then(|| api.registry.environment.gates());
+    let key = if rules { "v3+rules" } else { "v3" };
     let (kept, catalog) = (&documents.documents, &documents.catalog);
     if let Some(tag) = openapi::v3::custom_etag(catalog, path) {
         // Built on request and not kept: there may be ten thousand of them.

@@ -63,6 +63,7 @@ use peers::{PeerDiscovery, Peers};
 use pintle_audit::Auditor;
 use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator};
 use pintle_discovery::version::EffectiveVersion;
+use pintle_meta::gates;
 use pintle_registry::Registry;
 use pintle_spans::Tracer;
 use scheme::Scheme;
@@ -101,26 +102,6 @@ pub struct Settings {
     pub long_running_subresources: &'static [&'static str],
     /// Whether requests get seats by priority and fairness; if not, by the two limits above.
     pub priority_and_fairness: bool,
-    pub features: Features,
-}
-
-/// What clients can see of the server and what can be turned off.
-#[derive(Clone, Copy, Debug)]
-pub struct Features {
-    /// Large responses are compressed for clients that accept it.
-    pub response_compression: bool,
-    /// A watch may begin with the objects that there are, and tell where these end.
-    pub watch_list: bool,
-    /// OpenAPI lists the values of enumerations.
-    pub openapi_enums: bool,
-    /// Discovery has a hash of the version in which a built-in kind is stored.
-    pub storage_version_hash: bool,
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        Features { response_compression: true, watch_list: true, openapi_enums: true, storage_version_hash: true }
-    }
 }
 
 impl Settings {
@@ -148,7 +129,6 @@ impl Default for Settings {
             started_unix: 0,
             long_running_subresources: &[],
             priority_and_fairness: true,
-            features: Features::default(),
         }
     }
 }
@@ -182,13 +162,10 @@ pub struct Api {
     pub peer_discovery: Arc<PeerDiscovery>,
 }
 
-/// The gate of objects in CBOR.
-pub const CBOR_GATE: &str = "CBORServingAndStorage";
-
 impl Api {
     /// The media types of objects, in requests and responses.
     pub(crate) fn formats(&self) -> &'static [Format] {
-        match self.registry.environment.feature_enabled(CBOR_GATE) {
+        match self.registry.environment.gates().is_on(&gates::CBOR_SERVING_AND_STORAGE) {
             true => negotiation::FORMATS,
             false => negotiation::GENERAL,
         }

@@ -10,6 +10,7 @@ use crate::request::ResourcePath;
 use crate::response::ApiResponse;
 use crate::{upgrade, watch, websocket};
 use pintle_cache::ResourceCache;
+use pintle_meta::gates;
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use pintle_validation::ErrorList;
@@ -88,7 +89,11 @@ pub async fn list_or_watch(
     path: &ResourcePath,
     wanted: MediaTypeOptions,
 ) -> Result<ApiResponse> {
-    let query = list_options(&context.query, path.legacy_watch, context.api.settings.features.watch_list)?;
+    let query = list_options(
+        &context.query,
+        path.legacy_watch,
+        context.api.registry.environment.gates().is_on(&gates::WATCH_LIST),
+    )?;
     let include_object = include_object(&context.query, wanted)?;
     let selection = Selection::of(&target, &query.label_selector, &query.field_selector)?;
     if !path.name.is_empty() && !selection.agrees_with_name(&path.name) {

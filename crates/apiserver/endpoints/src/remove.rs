@@ -15,9 +15,10 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pintle_auth::{Attributes, Authorizer};
 use pintle_cache::Object;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
+use pintle_meta::gates;
 use pintle_meta::meta::v1;
 use pintle_registry::delete::Deleted;
-use pintle_registry::unreadable::{UNSAFE_DELETION_GATE, UNSAFE_DELETION_OPTION, UNSAFE_DELETION_VERB};
+use pintle_registry::unreadable::{UNSAFE_DELETION_OPTION, UNSAFE_DELETION_VERB};
 use pintle_registry::{DeleteOptions, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
 use pintle_validation::ErrorList;
@@ -110,7 +111,8 @@ pub async fn delete_collection(
     wanted: MediaTypeOptions,
     request: Request,
 ) -> Result<ApiResponse> {
-    let query = list_options(&context.query, false, context.api.settings.features.watch_list)?;
+    let query =
+        list_options(&context.query, false, context.api.registry.environment.gates().is_on(&gates::WATCH_LIST))?;
     let options = options(context, request).await?;
     if options.ignore_read_error {
         let mut errors = ErrorList::default();
@@ -164,7 +166,7 @@ const OPTIONS_VERSION: &str = "meta.k8s.io/__internal";
 /// The options of a delete: a body hides the whole query.
 async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     let bytes = read_body(context, request.body).await?;
-    let unsafe_allowed = context.api.registry.environment.feature_enabled(UNSAFE_DELETION_GATE);
+    let unsafe_allowed = context.api.registry.environment.gates().is_on(&gates::ALLOW_UNSAFE_MALFORMED_OBJECT_DELETION);
     if bytes.is_empty() {
         return delete_options(&context.query, unsafe_allowed, context.request.clone());
     }

@@ -3,6 +3,7 @@
 
 use pintle_discovery::version::EffectiveVersion;
 use pintle_resource::{Group, Resource, Served};
+use pintle_schema::GateSet;
 
 /// Which versions `--runtime-config` turns on or off besides the defaults of a release.
 #[derive(Clone, Debug, Default)]
@@ -19,13 +20,13 @@ pub struct RuntimeConfig {
 
 impl RuntimeConfig {
     /// Whether a resource is served under this configuration and these feature gates. The group has its other versions.
-    pub fn serves(&self, resource: &Resource, group: Option<&Group>, gate: &dyn Fn(&str) -> bool) -> bool {
-        if !self.enables(resource, gate) || self.is_removed(resource) {
+    pub fn serves(&self, resource: &Resource, group: Option<&Group>, gates: &GateSet) -> bool {
+        if !self.enables(resource, gates) || self.is_removed(resource) {
             return false;
         }
         self.is_introduced(resource)
             || (self.items_forward_compatible && self.is_named(resource))
-            || (self.forward_compatible && group.is_some_and(|group| self.serves_earlier(resource, group, gate)))
+            || (self.forward_compatible && group.is_some_and(|group| self.serves_earlier(resource, group, gates)))
     }
 
     /// Whether the release has a version.
@@ -53,21 +54,21 @@ impl RuntimeConfig {
     }
 
     /// Whether a version of the resource is served that comes after it in the group's order and is not alpha.
-    fn serves_earlier(&self, resource: &Resource, group: &Group, gate: &dyn Fn(&str) -> bool) -> bool {
+    fn serves_earlier(&self, resource: &Resource, group: &Group, gates: &GateSet) -> bool {
         let rank = |version: &str| group.versions.iter().position(|known| known.name == version);
         let mut others = group.resources.iter().filter(|other| other.plural == resource.plural);
         others.any(|other| {
             let is_later_in_order = rank(&other.version) > rank(&resource.version);
-            is_later_in_order && !other.version.contains("alpha") && self.serves(other, Some(group), gate)
+            is_later_in_order && !other.version.contains("alpha") && self.serves(other, Some(group), gates)
         })
     }
 
     /// Whether a version is on: by an item, or by default.
-    pub fn enables(&self, resource: &Resource, gate: &dyn Fn(&str) -> bool) -> bool {
+    pub fn enables(&self, resource: &Resource, gates: &GateSet) -> bool {
         let by_default = match resource.served {
             Served::ByDefault => true,
             Served::OnRequest => false,
-            Served::Gated(name) if !gate(name) => return false,
+            Served::Gated(gate) if !gates.is_on(gate) => return false,
             Served::Gated(_) => false,
         };
         let stage = match () {

@@ -28,6 +28,7 @@ use pintle_resource::{
     Action, CREATION_DESCRIPTION, Column, NAME_DESCRIPTION, NameRule, Now, Printer, ScalePaths, Subresource,
 };
 use pintle_schema::Str;
+use pintle_schema::gates::NO_GATES;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{ApiType, ApiValue, Time, Value, canonicalize, value};
 use pintle_validation::ErrorList;
@@ -376,7 +377,7 @@ fn check(target: &Target, scale: &Value) -> Result<()> {
     meta.set_at(&["namespace"], target.namespace.as_str());
     // The name is that of an object that exists.
     let check_prefix = |text: &str, is_prefix: bool| match is_prefix {
-        true => prepare::check_name(&NameRule::Subdomain, text, true, &|_| false),
+        true => prepare::check_name(&NameRule::Subdomain, text, true, &NO_GATES),
         false => Vec::new(),
     };
     rules::validate_create(&meta, target.resource.namespaced, &check_prefix, &mut errors);

@@ -28,6 +28,7 @@ use http::{Method, Response};
 use pintle_auth::Attributes;
 use pintle_cache::ResourceCache;
 use pintle_flowcontrol::FlowClass;
+use pintle_meta::gates;
 use pintle_registry::{RequestContext, Status, Step};
 use pintle_resource::{Action, Found, Resource};
 use pintle_schema::Str;
@@ -36,9 +37,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Closes HTTP/2 connections of unauthenticated clients after one response: over HTTP/2 they could have many requests at a time.
-const HTTP2_DOS_MITIGATION_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
-
 /// The user of what is answered before the user of the request is known.
 static NOBODY: Str = Str::new_static("");
 
@@ -46,7 +44,8 @@ static NOBODY: Str = Str::new_static("");
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
     // The document of all types is compressed by itself, as in kube-apiserver.
-    let may_compress = api.settings.features.response_compression || request.path == "/openapi/v2";
+    let may_compress =
+        api.registry.environment.gates().is_on(&gates::API_RESPONSE_COMPRESSION) || request.path == "/openapi/v2";
     let accepts_gzip = may_compress && accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let shared = api.clone();
     let is_head = request.method == Method::HEAD;
@@ -113,7 +112,9 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     }
     // Warnings about the client's credential come first.
     answer.warnings.splice(0..0, context.take_warnings());
-    if accounting.is_unauthenticated_http2 && shared.registry.environment.feature_enabled(HTTP2_DOS_MITIGATION_GATE) {
+    if accounting.is_unauthenticated_http2
+        && shared.registry.environment.gates().is_on(&gates::UNAUTHENTICATED_HTTP2_DOS_MITIGATION)
+    {
         answer.headers.push(("connection", "close".to_owned()));
     }
     let code = answer.code;

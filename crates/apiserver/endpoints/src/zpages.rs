@@ -12,14 +12,15 @@ use crate::response::ApiResponse;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_discovery::version;
 use pintle_meta::config_zpages::v1beta1::{Flagz, Statusz};
+use pintle_meta::gates;
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use pintle_registry::Result;
-use pintle_schema::{ApiType, ApiValue, Struct, Time, Value, canonicalize};
+use pintle_schema::{ApiType, ApiValue, Gate, Struct, Time, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The paths, each with the gate that turns it on.
-pub const PATHS: [(&str, &str); 2] = [("/flagz", "ComponentFlagz"), ("/statusz", "ComponentStatusz")];
+pub const PATHS: [(&str, &Gate); 2] = [("/flagz", &gates::COMPONENT_FLAGZ), ("/statusz", &gates::COMPONENT_STATUSZ)];
 
 /// The component's name in texts and objects.
 const COMPONENT: &str = "apiserver";
@@ -36,7 +37,7 @@ const OTHERS: [&str; 5] = ["/apis", "/api", "/openid", "/openapi", "/.well-known
 /// Whether a path is served.
 pub fn is_served(api: &Api, path: &str) -> bool {
     let found = PATHS.iter().find(|(known, _)| *known == path);
-    found.is_some_and(|(_, gate)| api.registry.environment.feature_enabled(gate))
+    found.is_some_and(|(_, gate)| api.registry.environment.gates().is_on(gate))
         && (path != "/flagz" || api.settings.flags.is_some())
 }
 

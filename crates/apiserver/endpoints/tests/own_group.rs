@@ -1,6 +1,7 @@
 //! An API server with one group of its own and no built-in kind: resources, handlers, discovery and OpenAPI.
 //! Guarantees that the generic server serves a group that is installed as anybody would install it.
 //! Must never use a crate of the built-in groups.
+use pintle_schema::gates::{GateSet, NO_GATES};
 
 use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
@@ -109,8 +110,8 @@ impl Environment for Clock {
         buffer.fill(7);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
+    fn gates(&self) -> &GateSet {
+        &NO_GATES
     }
 }
 

@@ -31,6 +31,7 @@ fn finalizers(object: &Value) -> BTreeSet<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::gates::NO_GATES;
     use pintle_schema::value;
 
     #[test]
@@ -53,7 +54,7 @@ mod tests {
             let object = |names: &Value| value!({"metadata": {"finalizers": (names.clone())}});
             let (new, old) = (object(&new), old.as_ref().map(object));
             let mut warnings = Vec::new();
-            let written = Written { object: &new, old: old.as_ref(), subresource, enabled: &|_| false };
+            let written = Written { object: &new, old: old.as_ref(), subresource, gates: &NO_GATES };
             warn(&written, &mut warnings);
             assert_eq!(warnings, expected, "{new:?}");
         }

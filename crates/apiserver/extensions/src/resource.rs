@@ -507,7 +507,7 @@ mod tests {
             let mut warnings = Vec::new();
             struct Outside;
             impl pintle_resource::StrategyEnvironment for Outside {
-                fn enabled(&self, _: &str) -> bool {
+                fn enabled(&self, _: &pintle_schema::Gate) -> bool {
                     false
                 }
                 fn new_uid(&self) -> String {

@@ -6,6 +6,7 @@
 //! - [`apidiscovery`] and [`version`] describe the API and the program that serves it.
 //! - [`autoscaling`] holds the scale subresource, which any resource can have.
 //! - [`config_kubeconfig`] holds the file with which a server reaches other servers.
+//! - [`gates`] holds the feature gates of an API server as such.
 //! - [`config_zpages`] holds the documents of `/statusz` and `/flagz`.
 
 // A struct may have lost more than one field: each is a `reserved` of its own.
@@ -15,6 +16,7 @@ pub mod apidiscovery;
 pub mod autoscaling;
 pub mod config_kubeconfig;
 pub mod config_zpages;
+pub mod gates;
 pub mod meta;
 pub mod version;
 

@@ -42,6 +42,7 @@ mod tests {
     use crate::testing::{registry_in, wait};
     use crate::update::{ManagedFieldsUpdate, Update};
     use crate::{AdmissionPlugin, AdmissionRequest, Admitted, Environment, Phase, Registry, Target, WriteOptions};
+    use pintle_schema::gates::{GateSet, NO_GATES};
     use pintle_schema::{Value, value};
     use std::future::{Future, ready};
     use std::pin::Pin;
@@ -65,8 +66,8 @@ mod tests {
             buffer.fill(0);
         }
 
-        fn feature_enabled(&self, _: &str) -> bool {
-            false
+        fn gates(&self) -> &GateSet {
+            &NO_GATES
         }
 
         fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {

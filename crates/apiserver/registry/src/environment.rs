@@ -1,11 +1,13 @@
-//! Time and randomness of the registry, replaceable in tests.
+//! Time, randomness and feature gates of the registry, replaceable in tests.
+use pintle_schema::Gate;
+use pintle_schema::gates::GateSet;
 
 use pintle_resource::StrategyEnvironment;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::time::Duration;
 
-/// Time and randomness.
+/// Time, randomness and feature gates.
 pub trait Environment: Send + Sync + 'static {
     /// Seconds since 1970.
     fn now_unix(&self) -> i64;
@@ -13,8 +15,8 @@ pub trait Environment: Send + Sync + 'static {
     /// Fills the buffer with random bytes.
     fn random(&self, buffer: &mut [u8]);
 
-    /// Whether a feature gate is on.
-    fn feature_enabled(&self, gate: &str) -> bool;
+    /// Which feature gates are on. They do not change while a server runs.
+    fn gates(&self) -> &GateSet;
 
     /// The oldest minor release of Kubernetes 1 that may have to read what is written; `None` for the one before the
     /// current.
@@ -30,8 +32,8 @@ pub trait Environment: Send + Sync + 'static {
 }
 
 impl StrategyEnvironment for Box<dyn Environment> {
-    fn enabled(&self, gate: &str) -> bool {
-        self.feature_enabled(gate)
+    fn enabled(&self, gate: &Gate) -> bool {
+        self.gates().is_on(gate)
     }
 
     fn new_uid(&self) -> String {
@@ -67,6 +69,7 @@ pub fn generate_name(prefix: &str, environment: &dyn Environment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::gates::NO_GATES;
 
     struct Zeros;
 
@@ -79,8 +82,8 @@ mod tests {
             buffer.fill(0);
         }
 
-        fn feature_enabled(&self, _: &str) -> bool {
-            false
+        fn gates(&self) -> &GateSet {
+            &NO_GATES
         }
     }
 

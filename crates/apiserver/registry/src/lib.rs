@@ -12,10 +12,10 @@ pub mod create;
 pub mod defined;
 pub mod definitions;
 pub mod delete;
+mod disabled_fields;
 pub mod environment;
 mod etcd_codec;
 mod field_manager;
-mod gates;
 mod known_sets;
 pub mod list;
 pub mod metadata;
@@ -59,6 +59,7 @@ pub use writes_of_others::CacheRevisions;
 
 use pintle_cache::{Cache, EncodedObject, Object, ResourceCache, encoded_object};
 use pintle_codec::json;
+use pintle_meta::gates;
 use pintle_meta::meta::v1::TypeMeta;
 use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now, convert_one};
 use pintle_schema::{Value, names};
@@ -266,7 +267,7 @@ impl Registry {
         let stored = self.resources.read().stored(&storage.prefix).cloned();
         // A request may use a version that was removed after it started.
         let stored = stored.or_else(|| StoredVersions::new(vec![resource.clone()]).map(Arc::new))?;
-        let tells_unreadable = self.environment.feature_enabled(unreadable::UNSAFE_DELETION_GATE);
+        let tells_unreadable = self.environment.gates().is_on(&gates::ALLOW_UNSAFE_MALFORMED_OBJECT_DELETION);
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
         Some(Target { resource: resource.clone(), stored, cache, namespace, name, tells_unreadable })
     }

@@ -8,7 +8,7 @@ use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata, set_type};
 use pintle_meta::meta::v1::ObjectMeta;
 use pintle_resource::{Context, NameRule, Path, Resource, Strategy, Written};
-use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
+use pintle_schema::{ApiType, GateSet, Struct, Value, canonicalize, names, with_empties};
 use pintle_validation::{
     Comparison, ErrorList, OUTCOMES, Operation, Request, Subject, ValidationEnvironment, metadata as rules,
 };
@@ -85,7 +85,7 @@ pub(crate) fn validate_create(
     validate(target, &candidate, user, environment, ErrorList::default(), warnings)?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
-    let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
+    let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, environment.gates());
     rules::validate_create(meta, target.resource.namespaced, &check, &mut errors);
     invalid(target, object, errors)
 }
@@ -102,7 +102,7 @@ pub(crate) fn validate_update(
 ) -> Result<()> {
     let mut errors = ErrorList::default();
     // kube-apiserver validates metadata here for all kinds, and again with the rules of the kind: causes repeat.
-    let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
+    let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, environment.gates());
     rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
     let candidate =
         Candidate { object: comparison.new_object(), beside: Some(comparison), object_environment, subresource };
@@ -136,14 +136,14 @@ fn validate(
         }
     }
     let rule = &target.resource.strategy.name;
-    let enabled = |gate: &str| environment.feature_enabled(gate);
+    let gates = environment.gates();
     let request = Request {
         operation: if beside.is_some() { Operation::Update } else { Operation::Create },
         subresource,
         api_version: &target.resource.api_version(),
         namespaced: target.resource.namespaced,
-        name_check: &|name, prefix| check_name(rule, name, prefix, &enabled),
-        enabled: &enabled,
+        name_check: &|name, prefix| check_name(rule, name, prefix, gates),
+        gates,
         environment: object_environment,
     };
     let (schema, kind_rules) = match &target.resource.custom {
@@ -191,7 +191,7 @@ pub fn validate_fields(
     let request = Request {
         api_version: &target.resource.api_version(),
         namespaced: target.resource.namespaced,
-        enabled: &|gate: &str| environment.feature_enabled(gate),
+        gates: environment.gates(),
         ..Request::new(operation)
     };
     target.stored.hub.rules.validate_fields(&target.storage().schema, fields, object, old, &request)
@@ -211,7 +211,7 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
     let request = Request {
         api_version: &resource.api_version(),
         namespaced: resource.namespaced,
-        enabled: &|gate: &str| environment.feature_enabled(gate),
+        gates: environment.gates(),
         ..Request::new(Operation::Create)
     };
     let verdict = resource.rules.validate(&resource.schema, object, None, &request);
@@ -233,8 +233,7 @@ pub(crate) fn warn(
     warnings: &mut Vec<String>,
 ) {
     if let Some(warn) = target.stored.hub.warn {
-        let enabled = |gate: &str| environment.feature_enabled(gate);
-        warn(&Written { object, old, subresource, enabled: &enabled }, warnings);
+        warn(&Written { object, old, subresource, gates: environment.gates() }, warnings);
     }
 }
 
@@ -249,7 +248,7 @@ pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Res
 }
 
 /// Checks a name, or a prefix for generated names, by the kind's rule.
-pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&str) -> bool) -> Vec<String> {
+pub fn check_name(rule: &NameRule, name: &str, prefix: bool, gates: &GateSet) -> Vec<String> {
     match rule {
         NameRule::Subdomain => names::dns1123_subdomain(&masked(name, prefix)),
         NameRule::Label => names::dns1123_label(&masked(name, prefix)),
@@ -258,7 +257,7 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
         NameRule::PathSegment if prefix => names::path_segment_prefix(name),
         NameRule::PathSegment => names::path_segment_name(name),
         NameRule::Ip => names::ip::ip(name),
-        NameRule::Gated(gate, on, off) => check_name(if enabled(gate) { on } else { off }, name, prefix, enabled),
+        NameRule::Gated(gate, on, off) => check_name(if gates.is_on(gate) { on } else { off }, name, prefix, gates),
         NameRule::LongName if !prefix => names::long_name(name),
         NameRule::LongName | NameRule::None => Vec::new(),
     }

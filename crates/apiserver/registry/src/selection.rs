@@ -2,11 +2,12 @@
 //!
 //! Budget: matching an object costs a scan of its labels, tens of nanoseconds.
 
-use crate::sharding::{self, ShardSelector};
+use crate::sharding::ShardSelector;
 use crate::status::{Result, Status};
 use crate::{Environment, Target};
 use pintle_cache::objects::{Entry, Keys, LabelSketch};
 use pintle_cache::{Object, State};
+use pintle_meta::gates;
 use pintle_resource::{FieldValue, Resource, Selectable, StoredVersions};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
@@ -88,7 +89,7 @@ impl Selection {
     /// # Errors
     /// The selector of the shard cannot be read.
     pub fn sharded(mut self, selector: &str, environment: &dyn Environment) -> Result<Self> {
-        if !selector.is_empty() && environment.feature_enabled(sharding::GATE) {
+        if !selector.is_empty() && environment.gates().is_on(&gates::SHARDED_LIST_AND_WATCH) {
             self.shard = Some(Box::new(ShardSelector::parse(selector)?));
         }
         Ok(self)

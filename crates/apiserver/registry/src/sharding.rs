@@ -9,7 +9,6 @@ use pintle_cel::parser::{Syntax, parse};
 use std::fmt;
 
 /// The feature gate of sharded lists and watches.
-pub const GATE: &str = "ShardedListAndWatch";
 
 /// The end of the last range: 2^64 has a digit more than all other bounds.
 const UPPER_BOUND: &str = "0x10000000000000000";

@@ -1,6 +1,7 @@
 //! Test helpers: a registry, and a way to wait for a future.
 //!
 //! There is no runtime: the test's own thread runs the future to its end, so nothing waits for a clock.
+use pintle_schema::gates::{GateSet, NO_GATES};
 
 use crate::{AdmissionChain, Environment, Registry, WriteOptions};
 use pintle_cache::Cache;
@@ -45,8 +46,8 @@ impl Environment for Ticking {
         buffer.fill(7);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
+    fn gates(&self) -> &GateSet {
+        &NO_GATES
     }
 }
 

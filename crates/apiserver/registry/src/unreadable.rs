@@ -9,9 +9,6 @@ use pintle_storage::{CommitError, Expect, Transaction, Unreadable, UnreadableRea
 use pintle_validation::ErrorList;
 use std::ops::Bound;
 
-/// Enables errors that report unreadable objects, and their deletion.
-pub const UNSAFE_DELETION_GATE: &str = "AllowUnsafeMalformedObjectDeletion";
-
 /// The option that enables it for a delete.
 pub const UNSAFE_DELETION_OPTION: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 

@@ -7,7 +7,7 @@ use crate::custom::CustomKind;
 use crate::defaults::DefaultFunctions;
 use crate::printer::{NameAndAge, Printer};
 use crate::strategy::{GENERAL, Part, Strategy};
-use pintle_schema::{ApiResource, ApiType, Ref, ResourceNames, Str, Struct, Type, Value, View};
+use pintle_schema::{ApiResource, ApiType, Gate, GateSet, Ref, ResourceNames, Str, Struct, Type, Value, View};
 use pintle_validation::Validator;
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -80,8 +80,8 @@ pub struct Written<'a> {
     pub old: Option<&'a Value>,
     /// "" for the object itself.
     pub subresource: &'a str,
-    /// Whether a feature gate is on.
-    pub enabled: &'a dyn Fn(&str) -> bool,
+    /// Which feature gates are on.
+    pub gates: &'a GateSet,
 }
 
 impl<'a> Written<'a> {
@@ -107,7 +107,7 @@ pub enum Served {
     /// With `--runtime-config=api/all=true` or the version named there.
     OnRequest,
     /// Needs a feature gate besides.
-    Gated(&'static str),
+    Gated(&'static Gate),
 }
 
 /// Where and how a resource is stored. Versions of one resource share it, all but the conversion.

@@ -3,7 +3,7 @@
 //! Common behaviour is a field here; behaviour of one kind is a function next to the kind. A function gets the new and the old
 //! object as canonical values under the storage schema; it does no I/O and gets time and randomness only from the `Context`.
 
-use pintle_schema::{Str, Value};
+use pintle_schema::{Gate, Str, Value};
 
 /// JSON field names from the object down.
 pub type Path = &'static [&'static str];
@@ -151,7 +151,7 @@ pub struct Context<'a> {
 /// Settings and randomness for the functions of strategies.
 pub trait StrategyEnvironment {
     /// Whether a feature gate is on.
-    fn enabled(&self, gate: &str) -> bool;
+    fn enabled(&self, gate: &Gate) -> bool;
 
     /// A random UUID.
     fn new_uid(&self) -> String;
@@ -170,7 +170,7 @@ pub enum NameRule {
     /// An IP address in its canonical form.
     Ip,
     /// One rule while a feature gate is on, another while it is off.
-    Gated(&'static str, &'static NameRule, &'static NameRule),
+    Gated(&'static Gate, &'static NameRule, &'static NameRule),
     /// No rule here: the validation of the kind checks it.
     None,
 }

@@ -8,7 +8,7 @@ use crate::shape::generic;
 use crate::tags::{self, StructTags};
 use crate::words::literal;
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::{Data, DeriveInput, Fields, Ident, spanned::Spanned};
 
 pub fn api_type(input: &DeriveInput) -> syn::Result<TokenStream> {
@@ -153,7 +153,8 @@ fn field_schema(field: &Field) -> TokenStream {
         None if tags.list_type.is_some() && field.is_bytes() => quote!(Some(true)),
         None => quote!(None),
     };
-    let gates = &tags.gates;
+    // A gate of another type is an error at the tag.
+    let gates = tags.gates.iter().map(|gate| quote_spanned!(gate.span() => &#gate));
     let rules = rules::emit(&tags.rules);
     quote! {
         Field {

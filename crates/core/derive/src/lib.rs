@@ -29,7 +29,7 @@ use proc_macro::TokenStream;
 ///
 /// Tags on a field: `proto = N`, `name = ".."`, `inline`, `optional` or `required`, `always`, `omitzero`, `nullable`,
 /// `list_type = map | set | atomic`, `list_map_keys("a", "b")`, `map_type = atomic | granular`,
-/// `struct_type = atomic | granular`, `patch_strategy = ".."`, `patch_merge_key = ".."`, `gate = "X"` (may be repeated),
+/// `struct_type = atomic | granular`, `patch_strategy = ".."`, `patch_merge_key = ".."`, `gate = path::to::GATE` (may be repeated),
 /// `default = literal`, `published = default` if OpenAPI publishes the default,
 /// `published = required | optional` where OpenAPI says other than the rules, and every tag of the catalogue of validation.
 #[proc_macro_derive(ApiType, attributes(k8s))]

@@ -114,8 +114,8 @@ impl RuleTag {
                 quote!(#name)
             }
             Payload::Gate => {
-                let gate = one_in_brackets::<Ident>(input, &wrong)?.to_string();
-                quote!(#gate)
+                let gate: Path = one_in_brackets(input, &wrong)?;
+                quote!(&#gate)
             }
             Payload::Since => {
                 let since: LitStr = one_in_brackets(input, &wrong)?;

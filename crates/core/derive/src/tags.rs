@@ -6,7 +6,7 @@ use crate::rules::RuleTag;
 use crate::words::{name_of, nearest, one_of, strings};
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned;
-use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Path, Token};
 
 /// The tags of a struct other than validation, for messages.
 const STRUCT_TAGS: &[&str] =
@@ -69,7 +69,7 @@ pub struct FieldTags {
     pub struct_type: Option<Ident>,
     pub patch_strategy: Option<LitStr>,
     pub patch_merge_key: Option<LitStr>,
-    pub gates: Vec<LitStr>,
+    pub gates: Vec<Path>,
     pub default: Option<Expr>,
     /// OpenAPI publishes the default.
     pub default_is_published: bool,
@@ -124,7 +124,7 @@ pub fn field_tags(attributes: &[Attribute]) -> syn::Result<FieldTags> {
             "struct_type" => tags.struct_type = Some(one_of(&meta, &["atomic", "granular"])?),
             "patch_strategy" => tags.patch_strategy = Some(meta.value()?.parse()?),
             "patch_merge_key" => tags.patch_merge_key = Some(meta.value()?.parse()?),
-            "gate" => tags.gates.push(meta.value()?.parse()?),
+            "gate" => tags.gates.push(gate(&meta)?),
             "default" => tags.default = Some(literal(&meta)?),
             other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
                 let known = nearest(other, FIELD_TAGS.iter().copied().chain(validation_tags()));
@@ -178,6 +178,12 @@ fn reserved(meta: &ParseNestedMeta) -> syn::Result<Reserved> {
         Ok(())
     })?;
     Ok(reserved)
+}
+
+fn gate(meta: &ParseNestedMeta) -> syn::Result<Path> {
+    let input = meta.value()?;
+    let span = input.span();
+    input.parse().map_err(|_| syn::Error::new(span, "a gate is a constant; written `gate = gates::NAME`"))
 }
 
 fn literal(meta: &ParseNestedMeta) -> syn::Result<Expr> {

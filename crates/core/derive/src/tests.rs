@@ -22,7 +22,8 @@ fn right_tags_are_accepted() {
         quote!(#[k8s(proto = 1, each_key(format = "k8s-label-key"), each_val(pattern = "x+"))] map: BTreeMap<String, String>),
         quote!(#[k8s(proto = 1, subfield(node_name)(each_val(subfield(type)(required))))] inner: Inner),
         quote!(#[k8s(proto = 1, item(type = "Approved")(zero_or_one_of))] conditions: Vec<Condition>),
-        quote!(#[k8s(proto = 1, if_enabled(Gate)(immutable), if_disabled(Gate)(forbidden))] inner: Inner),
+        quote!(#[k8s(proto = 1, if_enabled(gates::X)(immutable), if_disabled(X)(forbidden))] inner: Inner),
+        quote!(#[k8s(proto = 1, gate = crate::gates::X, gate = Y)] inner: Inner),
         quote!(#[k8s(proto = 1, alpha("1.36")(minimum = 0), update(no_set, no_unset))] count: i32),
         quote!(#[k8s(proto = 1, union_member(union = "u", value = "V"), opaque_type)] inner: Option<Inner>),
         quote!(#[k8s(proto = 1, custom = crate::rules::odd, rule(crate::EVEN, 4), neq = "x")] name: String),
@@ -63,6 +64,11 @@ fn wrong_tags_are_told() {
         (
             quote!(#[k8s(proto = 1, published = default)] a: i32),
             "published = default belongs to a field with a default",
+        ),
+        (quote!(#[k8s(proto = 1, gate = "X")] a: i32), "a gate is a constant; written `gate = gates::NAME`"),
+        (
+            quote!(#[k8s(proto = 1, if_enabled("X")(minimum = 0))] a: i32),
+            "`if_enabled` is written `if_enabled(gates::NAME)(required)`",
         ),
         (quote!(#[k8s(proto = 1, minimal = 0)] a: i32), "unknown tag `minimal` on a field; is `minimum` meant?"),
     ];

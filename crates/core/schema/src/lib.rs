@@ -10,6 +10,7 @@ pub mod base64;
 pub mod canonical;
 pub mod compat;
 pub mod compiled;
+pub mod disabled_fields;
 pub mod duration;
 pub mod field_selector;
 pub mod gates;
@@ -26,11 +27,14 @@ pub mod scalars;
 pub mod schema;
 pub mod time;
 pub mod value;
+pub mod version;
 
 pub use api_value::{ApiType, ApiValue, FieldName, ShapeError, View, ViewMut, derived};
 pub use canonical::{Unchanged, canonicalize, canonicalize_changed, empties, with_empties, with_shown_empties, zero};
 pub use compiled::Compiled;
+pub use disabled_fields::DisabledFields;
 pub use duration::Duration;
+pub use gates::{Gate, GateSet};
 pub use map_editor::MapEditor;
 #[doc(hidden)]
 pub use pintle_derive::string_type_declaration;

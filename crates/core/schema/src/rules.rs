@@ -4,6 +4,7 @@
 //! The derive emits rules with the fields; the validation engine compiles and runs them, and OpenAPI publishes them.
 //! Rules are data: a thousand types with rules must add no code.
 
+use crate::gates::Gate;
 use crate::schema::{Literal, Slice, Text, Type};
 use crate::value::Value;
 
@@ -92,8 +93,8 @@ pub enum Rule {
     EachEntryKey(Slice<Rule>),
     EachVal(Slice<Rule>),
     Subfield(&'static str, Slice<Rule>),
-    IfEnabled(&'static str, Slice<Rule>),
-    IfDisabled(&'static str, Slice<Rule>),
+    IfEnabled(&'static Gate, Slice<Rule>),
+    IfDisabled(&'static Gate, Slice<Rule>),
     /// Applies while other fields of the struct have these values; `|` separates alternatives.
     When(&'static [(&'static str, &'static str)], Slice<Rule>),
     /// Applies unless other fields of the struct have these values.

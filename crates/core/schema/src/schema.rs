@@ -4,6 +4,7 @@
 //! Must never contain code about one kind.
 
 use crate::compiled::Compiled;
+use crate::gates::Gate;
 use crate::rules::Rule;
 use crate::value::{Str, Value};
 use std::ops::Deref;
@@ -302,8 +303,8 @@ pub struct Field {
     /// Whether apply treats the struct or map in this field as one value; by default as its type specifies. Bytes always are
     /// one, and say so if OpenAPI publishes it.
     pub atomic: Option<bool>,
-    /// Feature gates that guard the field.
-    pub gates: &'static [&'static str],
+    /// Feature gates that guard the field: it is disabled while one of them is off.
+    pub gates: &'static [&'static Gate],
     /// Validation rules of the value.
     pub rules: Slice<Rule>,
 }

@@ -1,60 +1,12 @@
-//! The catalogue of validation tags: one file each, with its place, payload, counterparts and documentation.
+//! The catalogue of validation tags, with their places, payloads, counterparts and documentation.
 //!
 //! Read by the derive, which checks tags and emits rules, and by the engine, which documents them. Depends on nothing,
 //! because the derive is compiled before everything else.
 
-mod alpha;
-mod at_least_one;
-mod at_most_one;
-mod beta;
-mod custom;
-mod discriminator;
-mod distinct;
-mod distinct_items;
-mod distinct_with_absent;
-mod each_entry_key;
-mod each_key;
-mod each_val;
-mod enumeration;
-mod first;
-mod fixed;
-mod forbidden;
-mod format;
+mod catalogue;
 pub mod formats;
-mod if_disabled;
-mod if_enabled;
-mod immutable;
-mod item;
-mod labels;
-mod last;
-mod max_bytes;
-mod max_items;
-mod max_length;
-mod maximum;
-mod member;
-mod message;
-mod min_items;
-mod min_length;
-mod minimum;
-mod monotonic;
-mod neq;
-mod not_above;
-mod opaque_type;
-mod optional;
-mod pattern;
-mod required;
-mod rule;
-mod subfield;
-mod union_discriminator;
-mod union_member;
-mod unique;
-mod unless;
-mod update;
-mod when;
-mod when_set;
-mod when_several;
-mod when_unset;
-mod zero_or_one_of;
+
+pub use catalogue::CATALOGUE;
 
 /// A validation tag.
 pub struct Tag {
@@ -153,7 +105,7 @@ pub enum Payload {
     Pairs,
     /// `(name)`: a field's JSON name.
     Field,
-    /// `(Gate)`
+    /// `(path::to::GATE)`
     Gate,
     /// `("1.36")`
     Since,
@@ -163,64 +115,9 @@ pub enum Payload {
     External,
 }
 
-/// All tags, in the order of the documentation.
-pub static CATALOGUE: &[&Tag] = &[
-    &optional::TAG,
-    &required::TAG,
-    &forbidden::TAG,
-    &immutable::TAG,
-    &fixed::TAG,
-    &monotonic::TAG,
-    &update::TAG,
-    &minimum::TAG,
-    &maximum::TAG,
-    &min_length::TAG,
-    &max_length::TAG,
-    &max_bytes::TAG,
-    &min_items::TAG,
-    &max_items::TAG,
-    &format::TAG,
-    &pattern::TAG,
-    &enumeration::TAG,
-    &neq::TAG,
-    &unique::TAG,
-    &distinct::TAG,
-    &distinct_items::TAG,
-    &distinct_with_absent::TAG,
-    &labels::TAG,
-    &not_above::TAG,
-    &at_least_one::TAG,
-    &at_most_one::TAG,
-    &union_member::TAG,
-    &union_discriminator::TAG,
-    &zero_or_one_of::TAG,
-    &discriminator::TAG,
-    &member::TAG,
-    &item::TAG,
-    &each_key::TAG,
-    &each_entry_key::TAG,
-    &each_val::TAG,
-    &subfield::TAG,
-    &if_enabled::TAG,
-    &if_disabled::TAG,
-    &when::TAG,
-    &unless::TAG,
-    &when_set::TAG,
-    &when_unset::TAG,
-    &when_several::TAG,
-    &first::TAG,
-    &last::TAG,
-    &message::TAG,
-    &alpha::TAG,
-    &beta::TAG,
-    &opaque_type::TAG,
-    &custom::TAG,
-    &rule::TAG,
-];
-
 /// The tag of a name.
 pub fn find(name: &str) -> Option<&'static Tag> {
-    CATALOGUE.iter().find(|tag| tag.name == name).copied()
+    CATALOGUE.iter().find(|tag| tag.name == name)
 }
 
 #[cfg(test)]
@@ -230,7 +127,7 @@ mod tests {
     #[test]
     fn the_catalogue_is_closed() {
         for tag in CATALOGUE {
-            assert!(std::ptr::eq(find(tag.name).unwrap(), *tag), "{} is there twice", tag.name);
+            assert!(std::ptr::eq(find(tag.name).unwrap(), tag), "{} is there twice", tag.name);
             for other in tag.excludes {
                 assert!(find(other).unwrap().excludes.contains(&tag.name), "{other} does not exclude {}", tag.name);
             }

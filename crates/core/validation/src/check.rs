@@ -9,7 +9,7 @@ use crate::location::Location;
 use crate::path::FieldPath;
 use crate::relation::{self, Bound, Condition, FieldCount, Message, Sibling};
 use pintle_schema::rules::{Change, Payload, RuleInput, ValidateFn};
-use pintle_schema::{Keys, List, ListKind, Literal, Map, Text, Type, Value, names};
+use pintle_schema::{Gate, Keys, List, ListKind, Literal, Map, Text, Type, Value, names};
 
 /// How an item of a list is found in the old list.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ pub enum Check {
     /// For items of lists that have more than one.
     Several(Checks),
     Message(Message, Type, Checks),
-    Gate(&'static str, bool, Checks),
+    Gate(&'static Gate, bool, Checks),
     Shadow(Stage, Checks),
     ItemUnion(ItemUnion),
     Function(ValidateFn, Payload, &'static str),

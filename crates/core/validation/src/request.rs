@@ -7,7 +7,10 @@ use crate::comparison::Comparison;
 use crate::error::{ErrorList, FieldError, Twin};
 use crate::metadata::{Changes, NameCheck};
 use crate::path::FieldPath;
-use pintle_schema::{FieldName, Value, View};
+use pintle_schema::gates::{
+    DECLARATIVE_VALIDATION, DECLARATIVE_VALIDATION_BETA, DECLARATIVE_VALIDATION_TAKEOVER, NO_GATES,
+};
+use pintle_schema::{FieldName, Gate, GateSet, Value, View};
 use std::any::Any;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -29,8 +32,8 @@ pub struct Request<'a> {
     pub namespaced: bool,
     /// The kind's rule for names.
     pub name_check: NameCheck<'a>,
-    /// Whether a feature gate is enabled.
-    pub enabled: &'a dyn Fn(&str) -> bool,
+    /// Which feature gates are on.
+    pub gates: &'a GateSet,
     pub environment: &'a dyn ValidationEnvironment,
 }
 
@@ -43,7 +46,7 @@ impl Request<'_> {
             api_version: "v1",
             namespaced: true,
             name_check: &|_, _| Vec::new(),
-            enabled: &|_| false,
+            gates: &NO_GATES,
             environment: &(),
         }
     }
@@ -196,8 +199,8 @@ impl<'a> ValidationContext<'a> {
     }
 
     /// Whether a feature gate is enabled.
-    pub fn enabled(&self, gate: &str) -> bool {
-        (self.request.enabled)(gate)
+    pub fn enabled(&self, gate: &Gate) -> bool {
+        self.request.gates.is_on(gate)
     }
 
     /// Whether a list or map was sent empty. kube-apiserver does not treat that as absent.
@@ -278,12 +281,12 @@ impl<'a> ValidationContext<'a> {
 
     /// Whether rules that are not enforced run, to be compared.
     pub(crate) fn compares(&self) -> bool {
-        self.enabled("DeclarativeValidation")
+        self.enabled(&DECLARATIVE_VALIDATION)
     }
 
     /// Whether tags of stage beta are enforced.
     pub(crate) fn beta(&self) -> bool {
-        self.enabled("DeclarativeValidationBeta") || self.enabled("DeclarativeValidationTakeover")
+        self.enabled(&DECLARATIVE_VALIDATION_BETA) || self.enabled(&DECLARATIVE_VALIDATION_TAKEOVER)
     }
 
     /// Marks the errors from an index on as those of a handwritten rule that tags also express.

@@ -2,6 +2,7 @@
 
 mod common;
 
+use pintle_schema::gates::NO_GATES;
 use pintle_schema::{ApiType, Value, value};
 use pintle_validation::{Group, KindRules, Step};
 
@@ -51,7 +52,7 @@ static GROUP: Group = Group {
 };
 
 fn validate(new: Value, old: Option<Value>) -> Vec<String> {
-    let verdict = common::validate(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| false);
+    let verdict = common::validate(&GROUP, Whole::schema(), &new, old.as_ref(), &NO_GATES);
     verdict.errors.0.iter().map(|error| error.field.to_string()).collect()
 }
 

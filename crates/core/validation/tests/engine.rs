@@ -2,10 +2,13 @@
 
 mod common;
 
+use pintle_schema::gates::{DECLARATIVE_VALIDATION, DECLARATIVE_VALIDATION_BETA};
 use pintle_schema::rules::{ErrorKind, Fault, Payload, RuleFunction, RuleInput};
-use pintle_schema::{ApiType, Type, Value, string_type, value};
+use pintle_schema::{ApiType, Gate, GateSet, Type, Value, string_type, value};
 use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type};
 use std::collections::BTreeMap;
+
+const GATE: Gate = Gate::new("Gate", &[pintle_schema::gates::alpha(36)]);
 
 string_type! {
     /// A color.
@@ -85,7 +88,7 @@ struct Whole {
     #[k8s(proto = 6, optional, each_val(rule(MULTIPLE, 4)), custom = few)]
     numbers: Vec<i32>,
     /// Behind a gate.
-    #[k8s(proto = 7, optional, if_disabled(Gate)(forbidden), if_enabled(Gate)(min_length = 3, update(no_unset)))]
+    #[k8s(proto = 7, optional, if_disabled(GATE)(forbidden), if_enabled(GATE)(min_length = 3, update(no_unset)))]
     gated: Option<String>,
     /// Compared.
     #[k8s(proto = 8, optional, alpha("1.36")(minimum = 0))]
@@ -181,8 +184,9 @@ struct Validation {
     panicked: bool,
 }
 
-fn validate_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Validation {
-    let verdict = common::validate(&GROUP, Whole::schema(), new, old, &|gate| gates.contains(&gate));
+fn validate_with(new: &Value, old: Option<&Value>, gates: &[&'static Gate]) -> Validation {
+    let gates = GateSet::only(gates.iter().copied());
+    let verdict = common::validate(&GROUP, Whole::schema(), new, old, &gates);
     Validation {
         lines: verdict.errors.0.iter().map(|error| error.line()).collect(),
         mismatches: verdict.mismatches.len(),
@@ -265,10 +269,10 @@ fn functions_and_gates() {
     );
     assert_eq!(validate(value!({"gated": "abc"})), ["gated: Forbidden"]);
     let short = value!({"color": "Red", "gated": "ab"});
-    assert_eq!(validate_with(&short, None, &["Gate"]).lines, ["gated: Too short: must be at least 3 characters"]);
+    assert_eq!(validate_with(&short, None, &[&GATE]).lines, ["gated: Too short: must be at least 3 characters"]);
     let unset = value!({"color": "Red"});
     assert_eq!(
-        validate_with(&unset, Some(&short), &["Gate"]).lines,
+        validate_with(&unset, Some(&short), &[&GATE]).lines,
         Vec::<String>::new(),
         "an optional value that is absent is not validated further"
     );
@@ -303,15 +307,15 @@ fn stages() {
     let bad = value!({"color": "Red", "alpha": (-3), "beta": (-1)});
     let silent = validate_with(&bad, None, &[]);
     assert_eq!((silent.lines.len(), silent.mismatches), (0, 0));
-    let compared = validate_with(&bad, None, &["DeclarativeValidation"]);
+    let compared = validate_with(&bad, None, &[&DECLARATIVE_VALIDATION]);
     // Neither is enforced, and no handwritten rule finds the same.
     assert_eq!((compared.lines.len(), compared.mismatches), (0, 2));
-    let agreed = validate_with(&value!({"color": "Red", "alpha": (-6)}), None, &["DeclarativeValidation"]);
+    let agreed = validate_with(&value!({"color": "Red", "alpha": (-6)}), None, &[&DECLARATIVE_VALIDATION]);
     assert_eq!((agreed.lines, agreed.mismatches), (vec!["alpha: Invalid value: -6: far too small".to_owned()], 0));
-    let answered = validate_with(&bad, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
+    let answered = validate_with(&bad, None, &[&DECLARATIVE_VALIDATION, &DECLARATIVE_VALIDATION_BETA]);
     assert_eq!(answered.lines, ["beta: Invalid value: -1: must be greater than or equal to 0"]);
     let long = value!({"color": "Red", "compared": "longer"});
-    let answered = validate_with(&long, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
+    let answered = validate_with(&long, None, &[&DECLARATIVE_VALIDATION, &DECLARATIVE_VALIDATION_BETA]);
     assert_eq!(answered.lines, ["compared: Too long: may not be more than 4 characters"]);
 }
 
@@ -324,8 +328,8 @@ fn handwritten_rules_and_panics() {
 
 #[test]
 fn a_staged_rule_that_panics_changes_no_answer() {
-    let with = |gates: &[&str]| validate_with(&value!({"color": "Red", "fragile": "too long"}), None, gates);
-    let (off, on) = (with(&[]), with(&["DeclarativeValidation"]));
+    let with = |gates: &[&'static Gate]| validate_with(&value!({"color": "Red", "fragile": "too long"}), None, gates);
+    let (off, on) = (with(&[]), with(&[&DECLARATIVE_VALIDATION]));
     assert_eq!(on.lines, ["fragile: Too long: may not be more than 4 characters"]);
     assert_eq!((off.lines, off.panicked, on.panicked), (on.lines, false, true));
 }

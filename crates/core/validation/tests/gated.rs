@@ -2,14 +2,17 @@
 
 mod common;
 
-use pintle_schema::{ApiType, Value, value};
+use pintle_schema::gates::alpha;
+use pintle_schema::{ApiType, Gate, GateSet, Value, value};
 use pintle_validation::{Group, KindRules, Step};
+
+const MORE: Gate = Gate::new("More", &[alpha(36)]);
 
 /// A rule of what to do.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Action {
     /// What is done.
-    #[k8s(proto = 1, if_enabled(More)(enum("Stop", "Restart")), if_disabled(More)(enum("Stop")))]
+    #[k8s(proto = 1, if_enabled(MORE)(enum("Stop", "Restart")), if_disabled(MORE)(enum("Stop")))]
     what: String,
 }
 
@@ -27,7 +30,8 @@ static GROUP: Group = Group {
 };
 
 fn validate(new: Value, old: Option<Value>, on: bool) -> Vec<String> {
-    let verdict = common::validate(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| on);
+    let gates = if on { GateSet::only([&MORE]) } else { GateSet::only([]) };
+    let verdict = common::validate(&GROUP, Whole::schema(), &new, old.as_ref(), &gates);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 

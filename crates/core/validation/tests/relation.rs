@@ -2,6 +2,7 @@
 
 mod common;
 
+use pintle_schema::gates::ALL_GATES;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_validation::{Group, KindRules, Step};
 use std::collections::BTreeMap;
@@ -143,7 +144,7 @@ fn validate(new: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 fn validate_as(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
-    let verdict = common::validate(&GROUP, schema, new, old, &|_| true);
+    let verdict = common::validate(&GROUP, schema, new, old, &ALL_GATES);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 

@@ -3,7 +3,6 @@
 //! server has not described it.
 
 use crate::fetch::{FetchError, deletion_of, fetch_from, request_of};
-use crate::forward::UID_GATE;
 use crate::resolve;
 use crate::services::{ApiServices, ExtensionApi};
 use bytes::Bytes;
@@ -16,6 +15,7 @@ use pintle_controllers::{
 };
 use pintle_discovery::catalog::compare_versions;
 use pintle_endpoints::backend::{ByteStream, Unreachable};
+use pintle_gates as gates;
 use pintle_kubelet::forward::encode_path;
 use pintle_registry::Registry;
 use pintle_schema::{ApiType, ApiValue, Value};
@@ -60,7 +60,7 @@ impl ExtensionContent {
             Some(name) => encode_path(&format!("{path}/{name}")),
             None => encode_path(&path),
         };
-        let with_uid = of.registry.environment.feature_enabled(UID_GATE);
+        let with_uid = of.registry.environment.gates().is_on(&gates::REMOTE_REQUEST_HEADER_UID);
         let request = match method {
             Method::DELETE => deletion_of(&path, IN_BACKGROUND, of.user, with_uid),
             _ => request_of(&path, METADATA, of.user, with_uid),

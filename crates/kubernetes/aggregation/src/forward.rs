@@ -12,13 +12,11 @@ use pintle_endpoints::aggregated_discovery::DelegatedRequest;
 use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::upgrade::is_upgrade;
+use pintle_gates as gates;
 use pintle_kubelet::rewrite::{self, Rewriter};
 use pintle_kubelet::{forward, sniff};
 use pintle_schema::names::quoted;
 use tracing::debug;
-
-/// The gate of the header with the user's UID.
-pub const UID_GATE: &str = "RemoteRequestHeaderUID";
 
 const REDIRECTED: &str = "the backend attempted to redirect this request, which is not permitted";
 
@@ -40,7 +38,7 @@ pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: DelegatedReque
             return unavailable();
         }
     };
-    let with_uid = registry.environment.feature_enabled(UID_GATE);
+    let with_uid = registry.environment.gates().is_on(&gates::REMOTE_REQUEST_HEADER_UID);
     let way = ProxyTarget {
         servers: &*shared.servers,
         to: &to,

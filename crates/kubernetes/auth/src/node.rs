@@ -2,6 +2,8 @@
 //! Guarantees that a node without a name gets nothing, and that what belongs to one node is given to that node only.
 //! Must never cache objects: [`NodeObjects`] finds for each request whether a node needs an object.
 
+use pintle_gates as gates;
+use pintle_schema::Gate;
 use std::fmt;
 use std::sync::Arc;
 
@@ -43,7 +45,7 @@ pub trait NodeObjects: Send + Sync {
     fn needs(&self, node: &str, object: NodeObject<'_>) -> bool;
 
     /// Whether a feature gate is on.
-    fn feature_enabled(&self, gate: &str) -> bool;
+    fn feature_enabled(&self, gate: &Gate) -> bool;
 }
 
 /// The name of the node that a user is: `None` for users that are no nodes, empty for a node without a name.
@@ -139,7 +141,8 @@ impl NodeAuthorizer {
 
     fn service_accounts(&self, node: &str, asked: &Attributes<'_>) -> Opinion {
         if asked.verb == "get" && asked.subresource.is_empty() {
-            let gates = ["KubeletServiceAccountTokenForCredentialProviders", "PodCertificateRequest"];
+            let gates =
+                [&gates::KUBELET_SERVICE_ACCOUNT_TOKEN_FOR_CREDENTIAL_PROVIDERS, &gates::POD_CERTIFICATE_REQUEST];
             let may = gates.iter().any(|gate| self.objects.feature_enabled(gate));
             when(may, "not allowed to get service accounts")?;
             return self.related(node, NodeObjectKind::ServiceAccount, asked);
@@ -182,7 +185,7 @@ impl NodeAuthorizer {
     }
 
     fn certificate_requests(&self, node: &str, asked: &Attributes<'_>) -> Opinion {
-        if !self.objects.feature_enabled("PodCertificateRequest") {
+        if !self.objects.feature_enabled(&gates::POD_CERTIFICATE_REQUEST) {
             return no("");
         }
         when(asked.subresource.is_empty(), "nodes may not access the status subresource of PodCertificateRequests")?;
@@ -267,8 +270,8 @@ mod tests {
             node == "n" && object.name == "own"
         }
 
-        fn feature_enabled(&self, gate: &str) -> bool {
-            gate == "KubeletServiceAccountTokenForCredentialProviders"
+        fn feature_enabled(&self, gate: &Gate) -> bool {
+            *gate == gates::KUBELET_SERVICE_ACCOUNT_TOKEN_FOR_CREDENTIAL_PROVIDERS
         }
     }
 

@@ -24,7 +24,7 @@ mod tests;
 
 pub use conditions::api_services::ApiServiceCheck;
 pub use definitions::ServedDefinitions;
-pub use election::{GATE as ELECTION_GATE, Leadership};
+pub use election::Leadership;
 pub use names::{Controller, UnknownController};
 pub use namespaces::{
     AggregatedClient, AggregatedCollection, AggregatedError, AggregatedResource, AggregatedResources,
@@ -41,6 +41,7 @@ use expiry::Expiry;
 use feed::Observer;
 use garbage::GarbageCollector;
 use namespaces::NamespaceController;
+use pintle_gates as gates;
 use pintle_registry::Registry;
 use pintle_registry::environment::new_uid;
 use reconcile::default_accounts::DefaultAccounts;
@@ -167,7 +168,7 @@ impl Controllers {
             }
             tasks.spawn(restarted(async move || served.work().await));
         }
-        if settings.conditions && index.registry.environment.feature_enabled(election::GATE) {
+        if settings.conditions && index.registry.environment.gates().is_on(&gates::COORDINATED_LEADER_ELECTION) {
             elect(settings, &index, &mut observers, &mut tasks);
         }
         if !observers.is_empty() {

@@ -7,6 +7,7 @@ mod definitions;
 mod false_owners;
 mod random_owners;
 mod reconcile;
+use pintle_schema::gates::{GateSet, NO_GATES};
 
 use crate::expiry::Expiry;
 use crate::feed::{self, Listed, Observer};
@@ -40,8 +41,8 @@ impl Environment for Simulated {
         buffer.iter_mut().rev().zip(next.iter().rev().cycle()).for_each(|(byte, digit)| *byte = *digit);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
+    fn gates(&self) -> &GateSet {
+        &NO_GATES
     }
 }
 

@@ -39,7 +39,7 @@ mod storagemigration;
 #[cfg(test)]
 mod tests;
 
-pub use admissionregistration::rules::{MANIFESTS_GATE, STATIC_SUFFIX};
+pub use admissionregistration::rules::STATIC_SUFFIX;
 pub use apiextensions::CLEANUP_FINALIZER;
 pub use built_in::{all, find, groups, resources, table};
 pub use core::internal;

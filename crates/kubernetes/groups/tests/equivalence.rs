@@ -13,12 +13,14 @@ mod random;
 mod versions;
 
 use pintle_resource::{Action, Resource};
+use pintle_schema::gates::{ALL_GATES, DECLARATIVE_VALIDATION_BETA, NO_GATES};
 use pintle_schema::rules::Rule;
-use pintle_schema::{Presence, Struct, Type, Value};
+use pintle_schema::{GateSet, Presence, Struct, Type, Value};
 use pintle_validation::{ErrorKind, FieldError, Operation, Request, ValidationResult, Validator};
 use random::Random;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::LazyLock;
 
 /// Objects of each kind. More with `PINTLE_FUZZ_ROUNDS`.
 fn rounds() -> u64 {
@@ -57,7 +59,7 @@ fn rows(resource: &Resource, schema: &Struct, seed: u64) -> Vec<Row> {
         let wrong = |object: &Value| {
             let stored = (!std::ptr::eq(schema, stored(resource))).then(|| versions::as_stored(resource, object));
             let object = stored.as_ref().unwrap_or(object);
-            let verdict = validate(&resource.rules, self::stored(resource), resource, (object, None), "", &|_| true);
+            let verdict = validate(&resource.rules, self::stored(resource), resource, (object, None), "", &ALL_GATES);
             verdict.errors.0.first().map(|error| error.field.clone())
         };
         random::mended(schema, &object, wrong, random).into_iter().for_each(|mended| add(mended, true, random));
@@ -72,10 +74,10 @@ fn validate(
     resource: &Resource,
     (new, old): (&Value, Option<&Value>),
     subresource: &str,
-    enabled: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
 ) -> ValidationResult {
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    validate_as(operation, book, schema, resource, (new, old), subresource, enabled)
+    validate_as(operation, book, schema, resource, (new, old), subresource, gates)
 }
 
 fn validate_as(
@@ -85,13 +87,13 @@ fn validate_as(
     resource: &Resource,
     (new, old): (&Value, Option<&Value>),
     subresource: &str,
-    enabled: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
 ) -> ValidationResult {
     let request = Request {
         subresource,
         api_version: &resource.api_version(),
         namespaced: resource.namespaced,
-        enabled,
+        gates,
         ..Request::new(operation)
     };
     book.validate(schema, new, old, &request)
@@ -110,7 +112,8 @@ fn name(resource: &Resource) -> String {
 const VALID_KINDS: usize = 48;
 
 /// All gates on, that of stage beta off, or all off: as operators may have them.
-const GATES: [fn(&str) -> bool; 3] = [|_| true, |gate| gate != "DeclarativeValidationBeta", |_| false];
+static GATES: LazyLock<[GateSet; 3]> =
+    LazyLock::new(|| [ALL_GATES.clone(), GateSet::all_but([&DECLARATIVE_VALIDATION_BETA]), NO_GATES.clone()]);
 
 #[test]
 fn stages_change_no_answer_and_no_rule_panics() {
@@ -125,10 +128,10 @@ fn stages_change_no_answer_and_no_rule_panics() {
             for row in rows(resource, schema, seed) {
                 valid.extend(row.is_valid.then(|| name(resource)));
                 for part in parts.iter().take(if row.old.is_some() { parts.len() } else { 1 }) {
-                    let of = |enabled: &dyn Fn(&str) -> bool| {
-                        validate(&resource.rules, schema, resource, (&row.new, row.old.as_ref()), part, enabled)
+                    let of = |gates: &GateSet| {
+                        validate(&resource.rules, schema, resource, (&row.new, row.old.as_ref()), part, gates)
                     };
-                    let verdicts = GATES.map(|gates| of(&gates));
+                    let verdicts = GATES.each_ref().map(of);
                     for verdict in &verdicts {
                         assert!(!verdict.panicked, "{} {part} seed {seed}", name(resource));
                         assert_eq!(verdict.mismatches, [], "{} {part} seed {seed}", name(resource));
@@ -153,13 +156,13 @@ fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
         let schema = stored(resource);
         for seed in 0..rounds() {
             for (new, old) in rows(resource, schema, seed).into_iter().filter_map(|row| Some((row.new, row.old?))) {
-                let same = validate(&tags, schema, resource, (&old, Some(&old)), "", &|_| true);
+                let same = validate(&tags, schema, resource, (&old, Some(&old)), "", &ALL_GATES);
                 assert_eq!(lines(&same), [""; 0], "{} seed {seed}: nothing changed", name(resource));
                 assert_eq!(same.steps, 0, "{} seed {seed}: nothing is validated", name(resource));
-                let created = validate(&tags, schema, resource, (&new, None), "", &|_| true);
-                let updated = validate(&tags, schema, resource, (&new, Some(&old)), "", &|_| true);
+                let created = validate(&tags, schema, resource, (&new, None), "", &ALL_GATES);
+                let updated = validate(&tags, schema, resource, (&new, Some(&old)), "", &ALL_GATES);
                 // Some rules are for updates alone: those, too, are found when everything is new.
-                let anew = validate_as(Operation::Update, &tags, schema, resource, (&new, None), "", &|_| true);
+                let anew = validate_as(Operation::Update, &tags, schema, resource, (&new, None), "", &ALL_GATES);
                 // What is absent is passed over unless there was something, so an update looks at more, but not at much
                 // more.
                 let most = created.steps.max(anew.steps);
@@ -264,7 +267,7 @@ fn the_plan_finds_what_the_tags_say_read_one_by_one() {
         let schema = stored(resource);
         for seed in 0..rounds() {
             for object in rows(resource, schema, seed).into_iter().filter(|row| row.old.is_none()).map(|row| row.new) {
-                let verdict = validate(&tags, schema, resource, (&object, None), "", &|_| true);
+                let verdict = validate(&tags, schema, resource, (&object, None), "", &ALL_GATES);
                 let mut plain = Plain::default();
                 plain.structure(schema, &object, "");
                 let engine: BTreeSet<_> =

@@ -13,6 +13,7 @@ use pintle_endpoints::request::Request;
 use pintle_endpoints::response::{ApiResponse, attach_warnings};
 use pintle_endpoints::subresource::{body, created};
 use pintle_endpoints::write::{decode_object, read_body};
+use pintle_gates as gates;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, failed_precondition};
 use pintle_registry::{AdmissionMode, Details, Result, Status, Target, WriteOptions, metadata, track_posted};
 use pintle_resource::Part;
@@ -118,14 +119,14 @@ async fn bind(
         check_bindable(&target, binding, stored, dry_run)?;
         let mut pod = stored.clone();
         pod.set_at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()], node);
-        let labels = environment.feature_enabled("PodTopologyLabelsAdmission").then_some("labels");
+        let labels = environment.gates().is_on(&gates::POD_TOPOLOGY_LABELS_ADMISSION).then_some("labels");
         for field in ["annotations"].into_iter().chain(labels) {
             let given = binding.at(&["metadata", field]).and_then(Value::as_map);
             for (key, value) in given.into_iter().flat_map(|map| map.iter()) {
                 pod.set_at(&["metadata", field, key], value.clone());
             }
         }
-        if environment.feature_enabled("ClearingNominatedNodeNameAfterBinding") {
+        if environment.gates().is_on(&gates::CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING) {
             pod.remove_at(&[Pod::STATUS.name(), PodStatus::NOMINATED_NODE_NAME.name()]);
         }
         mark_scheduled(&mut pod, environment.now_unix());

@@ -15,6 +15,7 @@ use pintle_endpoints::query::list_options;
 use pintle_endpoints::read::{include_object, reject_export};
 use pintle_endpoints::request::{Request, ResourcePath};
 use pintle_endpoints::response::ApiResponse;
+use pintle_gates as gates;
 use pintle_registry::{Details, Result, Selection, Status};
 use pintle_resource::Resource;
 use pintle_schema::{ApiType, Value, canonicalize, value};
@@ -157,7 +158,11 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiRe
 
 async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<ApiResponse> {
     let wanted = context.negotiate(AllowedMediaTypes::Collection)?;
-    let query = list_options(&context.query, path.legacy_watch, context.api.settings.features.watch_list)?;
+    let query = list_options(
+        &context.query,
+        path.legacy_watch,
+        context.api.registry.environment.gates().is_on(&gates::WATCH_LIST),
+    )?;
     let selection = Selection::parse(resource, &resource.selectable, &query.label_selector, &query.field_selector)?;
     // All are probed concurrently, even those that are not selected.
     let asked = COMPONENTS.iter().map(|(name, source)| component(context, resource, name, source));

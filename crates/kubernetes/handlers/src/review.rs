@@ -265,6 +265,7 @@ async fn rules(context: &Context, namespace: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::gates::{GateSet, NO_GATES};
 
     struct Nowhere;
 
@@ -277,8 +278,8 @@ mod tests {
             buffer.fill(0);
         }
 
-        fn feature_enabled(&self, _: &str) -> bool {
-            false
+        fn gates(&self) -> &GateSet {
+            &NO_GATES
         }
     }
 

@@ -13,6 +13,7 @@ use pintle_endpoints::request::Request;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::subresource::body;
 use pintle_endpoints::write::check_namespace;
+use pintle_gates as gates;
 use pintle_kubernetes_auth::service_account::{Claims, ObjectRef, ServiceAccountTokens, TokenContent};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{
@@ -100,7 +101,7 @@ async fn complete(
     if !uid.is_empty() && uid != account.encoded.uid() {
         let own = account.encoded.uid();
         let why = format!("the UID in the token request ({uid}) does not match the UID of the service account ({own})");
-        if environment.feature_enabled("TokenRequestServiceAccountUIDValidation") {
+        if environment.gates().is_on(&gates::TOKEN_REQUEST_SERVICE_ACCOUNT_UID_VALIDATION) {
             return Err(conflict(GROUP, KIND, &target.name, &why));
         }
         warnings.push(format!(
@@ -182,7 +183,7 @@ fn bind(
         ("", "Pod") => ("pods", account.namespace.as_str()),
         ("", "Secret") => ("secrets", account.namespace.as_str()),
         ("", "Node") if !content.bound_to_nodes => {
-            let gate = "ServiceAccountTokenNodeBinding";
+            let gate = gates::SERVICE_ACCOUNT_TOKEN_NODE_BINDING.name();
             let message = format!("cannot bind token to a Node object as the {gate:?} feature-gate is disabled");
             return Err(Status::bad_request(message));
         }

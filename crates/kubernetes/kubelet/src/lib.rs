@@ -23,11 +23,9 @@ use pintle_endpoints::handler::{Call, Handler, Handlers};
 use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::request::{Request, Verb};
 use pintle_endpoints::response::ApiResponse;
+use pintle_gates as gates;
 use pintle_registry::{Result, Status, Target};
 use std::sync::Arc;
-
-/// The gate, and the feature that a node declares, of kubelets that accept a client's WebSocket directly.
-const TAKES_WEBSOCKETS: &str = "ExtendWebSocketsToKubelet";
 
 /// The default order of node address types, as in kube-apiserver.
 pub const ADDRESS_TYPES: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
@@ -84,17 +82,21 @@ impl Connections {
     /// Connects a client to a kubelet's stream. This server terminates a WebSocket, unless the kubelet accepts it.
     async fn carry(&self, call: Call<'_>, kubelet: Kubelet, name: &str, request: Request) -> Result<ApiResponse> {
         let context = call.context;
-        let enabled = |gate| context.api.registry.environment.feature_enabled(gate);
+        let gates = context.api.registry.environment.gates();
         let Kubelet { location, takes_websockets } = kubelet;
-        if takes_websockets && enabled(TAKES_WEBSOCKETS) {
+        if takes_websockets && gates.is_on(&gates::EXTEND_WEB_SOCKETS_TO_KUBELET) {
             return proxy::upgrade(context, location, request).await;
         }
         match name {
-            "portforward" if enabled("PortForwardWebsockets") && !tunnel::offered(&request.headers).is_empty() => {
+            "portforward"
+                if gates.is_on(&gates::PORT_FORWARD_WEBSOCKETS) && !tunnel::offered(&request.headers).is_empty() =>
+            {
                 tunnel::serve(context, &self.streams, location, request).await
             }
             "portforward" => proxy::upgrade(context, location, request).await,
-            _ if enabled("TranslateStreamCloseWebsocketRequests") && translate::is_asked(&request.headers) => {
+            _ if gates.is_on(&gates::TRANSLATE_STREAM_CLOSE_WEBSOCKET_REQUESTS)
+                && translate::is_asked(&request.headers) =>
+            {
                 let [stdin, stdout, stderr, tty] =
                     ["stdin", "stdout", "stderr", "tty"].map(|flag| call.options().flag(flag));
                 translate::serve(
@@ -111,8 +113,8 @@ impl Connections {
     /// The kubelet's side of exec, attach or portforward.
     async fn stream(&self, call: Call<'_>, target: &Target, name: &str) -> Result<Kubelet> {
         let Call { context, path, .. } = call;
-        let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
-        if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
+        let gate = &gates::AUTHORIZE_POD_WEBSOCKET_UPGRADE_CREATE_PERMISSION;
+        if context.method == http::Method::GET && context.api.registry.environment.gates().is_on(gate) {
             // A WebSocket begins with a GET, but needs the permission to create.
             let allowed =
                 access::authorize(&context.api, &context.request, context.user(), Verb::Create, path, &context.query)

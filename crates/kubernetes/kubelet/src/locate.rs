@@ -5,6 +5,7 @@
 
 use pintle_endpoints::backend::{Destination, Trust, is_global_unicast};
 use pintle_endpoints::context::Context;
+use pintle_gates as gates;
 use pintle_registry::{Result, Status, Target};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
@@ -103,7 +104,7 @@ pub fn kubelet(context: &Context, address_types: &[String], node: &str) -> Resul
         _ => status,
     })?;
     let declared = View::<Node>::new(&node).field(Node::STATUS).field(NodeStatus::DECLARED_FEATURES).get();
-    let takes_websockets = declared.iter().any(|feature| feature == crate::TAKES_WEBSOCKETS);
+    let takes_websockets = declared.iter().any(|feature| feature == gates::EXTEND_WEB_SOCKETS_TO_KUBELET.name());
     Ok(Kubelet { location: kubelet_of(address_types, &node)?, takes_websockets })
 }
 

@@ -12,14 +12,13 @@ use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::query::Query;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::{upgrade, websocket};
+use pintle_gates as gates;
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;
 use pintle_validation::{ErrorList, FieldPath};
 
 /// The maximum bytes of a kubelet's error message.
 const MAX_REFUSAL_BYTES: usize = 50_000;
-const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
-
 /// Responds with a container's log.
 ///
 /// # Errors
@@ -116,7 +115,7 @@ struct Options {
 impl Options {
     fn read(context: &Context, pod: &str) -> Result<Options> {
         let query = &context.query;
-        let split = context.api.registry.environment.feature_enabled(SPLIT_STREAMS);
+        let split = context.api.registry.environment.gates().is_on(&gates::POD_LOGS_QUERY_SPLIT_STREAMS);
         let since_time = since_time(query)?;
         check(query, since_time.is_some(), split, pod)?;
         let flags = ["follow", "previous", "timestamps"].into_iter().filter(|name| query.flag(name));

@@ -6,6 +6,7 @@ use crate::escalation::waits_for_less;
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use crate::signing_request;
+use pintle_gates as gates;
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{Phase, metadata};
 use pintle_resource::MaybeReady;
@@ -110,7 +111,10 @@ async fn attest(request: &Request<'_>, object: &Value) -> Result<()> {
     let spec = View::<ClusterTrustBundle>::new(object).field(ClusterTrustBundle::SPEC);
     let signer = spec.field(ClusterTrustBundleSpec::SIGNER_NAME).as_str();
     let is_free = signer.is_empty() || request.old().is_some_and(|old| waits_for_less(object, old));
-    if is_free || !request.environment().feature_enabled("ClusterTrustBundle") || may(request, "attest", signer).await {
+    if is_free
+        || !request.environment().gates().is_on(&gates::CLUSTER_TRUST_BUNDLE)
+        || may(request, "attest", signer).await
+    {
         return Ok(());
     }
     Err(request.forbidden(object, format!("user not permitted to attest for signerName {signer:?}")))

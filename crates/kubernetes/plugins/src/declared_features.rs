@@ -3,6 +3,7 @@
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
+use pintle_gates as gates;
 use pintle_registry::metadata;
 use pintle_registry::status::Result;
 use pintle_schema::{Quantity, Value, View};
@@ -12,8 +13,6 @@ pub const PLUGIN: Plugin =
     Plugin::on(&[Requests::update("", "pods", ""), Requests::update("", "pods", "resize")]).validating(validate);
 
 const NODES: Kind<Node> = Kind::new("", "nodes");
-const GATE: &str = "NodeDeclaredFeatures";
-
 /// A feature, and whether a change from an old to a new pod needs it.
 type Feature = (&'static str, fn(View<'_, Pod>, View<'_, Pod>) -> bool);
 
@@ -29,7 +28,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     let Some(old) = request.old().filter(|old| metadata::generation(old) != metadata::generation(object)) else {
         return Ok(());
     };
-    if name.is_empty() || !request.environment().feature_enabled(GATE) {
+    if name.is_empty() || !request.environment().gates().is_on(&gates::NODE_DECLARED_FEATURES) {
         return Ok(());
     }
     let mut needed: Vec<&str> = FEATURES

@@ -5,6 +5,7 @@
 use crate::fields::push;
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
+use pintle_gates as gates;
 use pintle_registry::metadata;
 use pintle_registry::status::Result;
 use pintle_schema::{Value, View, ViewMut};
@@ -23,14 +24,12 @@ const GROUP: &str = "scheduling.k8s.io";
 const POD_GROUPS: Kind<PodGroup> = Kind::of_version(GROUP, "v1alpha2", "podgroups");
 const WORKLOADS: Kind<Workload> = Kind::of_version(GROUP, "v1alpha2", "workloads");
 
-const WORKLOAD_GATE: &str = "GenericWorkload";
-const JOB_GATE: &str = "WorkloadWithJob";
 const FINALIZER: &str = "scheduling.k8s.io/podgroup-protection";
 
 fn protect(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
     let finalizers = ViewMut::<PodGroup>::new(object).field(PodGroup::METADATA).field(ObjectMeta::FINALIZERS);
     let is_there = finalizers.view().iter().any(|own| own.as_str() == FINALIZER);
-    if request.environment().feature_enabled(WORKLOAD_GATE) && !is_there {
+    if request.environment().gates().is_on(&gates::GENERIC_WORKLOAD) && !is_there {
         push(finalizers, &FINALIZER.to_owned());
     }
     Ok(())
@@ -39,7 +38,9 @@ fn protect(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Re
 fn require_workload(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
     let reference = View::<PodGroup>::new(object).field(PodGroup::SPEC).field(PodGroupSpec::POD_GROUP_TEMPLATE_REF);
     let named = reference.or_zero().field(PodGroupTemplateReference::WORKLOAD).get();
-    let Some(named) = named.filter(|_| request.environment().feature_enabled(WORKLOAD_GATE)) else { return Ok(()) };
+    let Some(named) = named.filter(|_| request.environment().gates().is_on(&gates::GENERIC_WORKLOAD)) else {
+        return Ok(());
+    };
     let (workload, template) = (&named.workload_name, &named.pod_group_template_name);
     let why = match request.find(&WORKLOADS, request.namespace(), workload)? {
         None => format!("PodGroup rejected: Workload {workload:?} not found"),
@@ -53,8 +54,8 @@ fn require_workload(request: &Request<'_>, object: &Value, _: &mut Vec<String>) 
 }
 
 fn keep_gang(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
-    let gates = [WORKLOAD_GATE, JOB_GATE];
-    let Some(old) = request.old().filter(|_| gates.iter().any(|gate| request.environment().feature_enabled(gate)))
+    let is_on = |gate| request.environment().gates().is_on(gate);
+    let Some(old) = request.old().filter(|_| is_on(&gates::GENERIC_WORKLOAD) || is_on(&gates::WORKLOAD_WITH_JOB))
     else {
         return Ok(());
     };

@@ -5,6 +5,7 @@
 use crate::fields::set_entry;
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
+use pintle_gates as gates;
 use pintle_registry::status::Result;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Binding, Node, Pod, PodSpec};
@@ -25,7 +26,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
         true => View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::NODE_NAME).as_str(),
         false => object.str_at(&[Binding::TARGET.name(), "name"]),
     };
-    if name.is_empty() || !request.environment().feature_enabled("PodTopologyLabelsAdmission") {
+    if name.is_empty() || !request.environment().gates().is_on(&gates::POD_TOPOLOGY_LABELS_ADMISSION) {
         return Ok(());
     }
     let Some(node) = request.find(&NODES, "", name)? else { return Ok(()) };

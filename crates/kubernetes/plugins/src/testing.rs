@@ -4,6 +4,7 @@
 use crate::configuration::Configuration;
 use pintle_auth::{Authorizer, AuthorizerUnion, NamedAuthorizer, UserInfo};
 use pintle_cache::Cache;
+use pintle_gates as gates;
 use pintle_kubernetes_auth::rbac::{
     Binding, PolicyRule, Rbac, RbacAuthorizer, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind,
 };
@@ -11,10 +12,10 @@ use pintle_registry::status::Result;
 use pintle_registry::{
     AdmissionChain, AdmissionRequest, Charges, Environment, Operation, Registry, RequestContext, Target, WriteOptions,
 };
-use pintle_schema::{Value, canonicalize, value};
+use pintle_schema::{GateSet, Value, canonicalize, value};
 use pintle_storage::{MemoryStore, Store};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
 /// A fixed time, and zero as random bytes.
@@ -29,8 +30,10 @@ impl Environment for Still {
         buffer.fill(0);
     }
 
-    fn feature_enabled(&self, gate: &str) -> bool {
-        !gate.starts_with("AllowInsecure")
+    fn gates(&self) -> &GateSet {
+        static GATES: LazyLock<GateSet> =
+            LazyLock::new(|| GateSet::all_but([&gates::ALLOW_INSECURE_KUBELET_CERTIFICATE_SIGNING_REQUESTS]));
+        &GATES
     }
 }
 

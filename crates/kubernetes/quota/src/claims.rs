@@ -3,6 +3,7 @@
 
 use crate::profile::{Profile, one};
 use crate::scopes::Scopes;
+use pintle_gates as gates;
 use pintle_registry::Environment;
 use pintle_schema::{Quantity, View};
 use pintle_types::core::v1::{
@@ -12,7 +13,6 @@ use pintle_types::meta::v1::ObjectMeta;
 
 /// The annotation of a claim's class before there was a field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
-const ATTRIBUTES_GATE: &str = "VolumeAttributesClass";
 const STORAGE: &str = "storage";
 
 pub(crate) fn profile(claim: View<'_, PersistentVolumeClaim>, environment: &dyn Environment) -> Profile {
@@ -31,7 +31,7 @@ pub(crate) fn profile(claim: View<'_, PersistentVolumeClaim>, environment: &dyn 
     if let Some(storage) = storage(claim) {
         add("requests.storage", &storage);
     }
-    if environment.feature_enabled(ATTRIBUTES_GATE) {
+    if environment.gates().is_on(&gates::VOLUME_ATTRIBUTES_CLASS) {
         profile.scopes = Scopes::VolumeClaim { attributes_classes: attributes_classes(claim) };
     }
     profile
@@ -81,6 +81,7 @@ fn attributes_classes(claim: View<'_, PersistentVolumeClaim>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::amounts::shown;
+    use pintle_schema::gates::{GateSet, NO_GATES};
     use pintle_schema::{Value, value};
 
     fn storage_of(spec: &str, allocated: &str) -> String {
@@ -108,8 +109,8 @@ mod tests {
                 0
             }
             fn random(&self, _: &mut [u8]) {}
-            fn feature_enabled(&self, _: &str) -> bool {
-                false
+            fn gates(&self) -> &GateSet {
+                &NO_GATES
             }
         }
         let claim = value!({

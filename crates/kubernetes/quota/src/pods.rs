@@ -4,6 +4,7 @@
 use crate::amounts::{merge, raise_to};
 use crate::profile::{Profile, one};
 use crate::scopes::Scopes;
+use pintle_gates as gates;
 use pintle_registry::Environment;
 use pintle_schema::View;
 use pintle_types::core::v1::{
@@ -15,9 +16,6 @@ use pintle_types::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
 
 const HUGE_PAGES: &str = "hugepages-";
-const POD_LEVEL_GATE: &str = "PodLevelResources";
-const RESIZE_GATE: &str = "InPlacePodVerticalScaling";
-
 /// Which of the names that every container must specify a container specifies.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ComputeOfContainer {
@@ -56,7 +54,7 @@ pub(crate) fn unspecified(containers: &[ComputeOfContainer], limited: &[&str]) -
 
 pub(crate) fn profile(pod: View<'_, Pod>, environment: &dyn Environment) -> Profile {
     let spec = pod.field(Pod::SPEC);
-    let has_level = environment.feature_enabled(POD_LEVEL_GATE);
+    let has_level = environment.gates().is_on(&gates::POD_LEVEL_RESOURCES);
     let containers = if has_level && is_limited_as_one(spec) { Vec::new() } else { containers(spec) };
     let scopes = Scopes::Pod {
         terminating: is_terminating(pod),
@@ -76,8 +74,8 @@ pub(crate) fn usage(pod: View<'_, Pod>, environment: &dyn Environment) -> Resour
     usage.extend([one("pods")]);
     let sums = Sums {
         pod,
-        uses_status: environment.feature_enabled(RESIZE_GATE),
-        has_level: environment.feature_enabled(POD_LEVEL_GATE),
+        uses_status: environment.gates().is_on(&gates::IN_PLACE_POD_VERTICAL_SCALING),
+        has_level: environment.gates().is_on(&gates::POD_LEVEL_RESOURCES),
     };
     for (name, amount) in sums.requests() {
         match name.as_str() {
@@ -276,6 +274,7 @@ fn has_cross_namespace_affinity(spec: View<'_, PodSpec>) -> bool {
 mod tests {
     use super::*;
     use crate::amounts::shown;
+    use pintle_schema::gates::{ALL_GATES, GateSet};
     use pintle_schema::{Value, value};
 
     struct Still;
@@ -287,8 +286,8 @@ mod tests {
 
         fn random(&self, _: &mut [u8]) {}
 
-        fn feature_enabled(&self, _: &str) -> bool {
-            true
+        fn gates(&self) -> &GateSet {
+            &ALL_GATES
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::pods;
 use crate::profile::{Profile, one};
+use pintle_gates as gates;
 use pintle_registry::{Registry, Target};
 use pintle_schema::{ApiValue, Quantity, Value, View};
 use pintle_types::core::v1::{Pod, ResourceList};
@@ -15,7 +16,6 @@ pub(crate) const IMPLICIT_PREFIX: &str = "requests.deviceclass.resource.kubernet
 const DEVICES_SUFFIX: &str = ".deviceclass.resource.k8s.io/devices";
 /// Marks a claim that the scheduler made for the extended resources of a pod.
 const EXTENDED_ANNOTATION: &str = "resource.kubernetes.io/extended-resource-claim";
-const EXTENDED_GATE: &str = "DRAExtendedResource";
 /// The most devices that can be allocated for a claim.
 const DEVICES_MAX: i64 = 32;
 
@@ -25,7 +25,7 @@ pub(crate) struct DeviceClasses<'a>(pub &'a Registry);
 impl DeviceClasses<'_> {
     /// Whether a class provides an extended resource that a quota names.
     pub fn have(&self, quota_name: &str) -> bool {
-        if !self.0.environment.feature_enabled(EXTENDED_GATE) {
+        if !self.0.environment.gates().is_on(&gates::DRA_EXTENDED_RESOURCE) {
             return false;
         }
         if let Some(class) = quota_name.strip_prefix(IMPLICIT_PREFIX)
@@ -59,7 +59,7 @@ pub(crate) fn profile(claim: View<'_, ResourceClaim>, registry: &Registry) -> Pr
     let mut usage = ResourceList::from([one("count/resourceclaims.resource.k8s.io")]);
     let claim = ResourceClaim::from_value(claim.value()).unwrap_or_default();
     let devices = devices(&claim.spec.devices.requests);
-    if registry.environment.feature_enabled(EXTENDED_GATE) {
+    if registry.environment.gates().is_on(&gates::DRA_EXTENDED_RESOURCE) {
         let of_pod = usage_of_pod(&claim, registry).unwrap_or_default();
         let classes = DeviceClasses(registry);
         for (class, count) in devices.iter().filter(|(class, _)| !class.is_empty()) {

@@ -8,15 +8,16 @@ mod stored;
 use crate::{Allocation, Allocators};
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
+use pintle_gates as gates;
 use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{
     AdmissionChain, DeleteOptions, Environment, EtcdCodec, Payload, Registry, Result, Target, WriteOptions, Written,
 };
-use pintle_schema::{Value, value};
+use pintle_schema::{GateSet, Value, value};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction, TranscodingStore};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// A pseudorandom sequence that is the same in every run.
 struct Repeatable(AtomicU64);
@@ -35,8 +36,9 @@ impl Environment for Repeatable {
         }
     }
 
-    fn feature_enabled(&self, gate: &str) -> bool {
-        gate == "StrictIPCIDRValidation"
+    fn gates(&self) -> &GateSet {
+        static GATES: LazyLock<GateSet> = LazyLock::new(|| GateSet::only([&gates::STRICT_IP_CIDR_VALIDATION]));
+        &GATES
     }
 }
 

@@ -1,6 +1,6 @@
 //! The Kubernetes API as Rust types: every group and version, with its wire names and numbers.
 //! A type is the single statement of a shape; its schema, codecs and documentation derive from it.
-//! Nothing here decides behaviour, and no crate of the workspace but the schema and `pintle_meta` is used.
+//! Nothing here decides behaviour, and no crate of the workspace but the schema, `pintle_meta` and `pintle_gates` is used.
 //!
 //! # Map
 //!

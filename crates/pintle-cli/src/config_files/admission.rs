@@ -4,11 +4,11 @@
 use super::authorization::posted;
 use super::{decode, read as read_file};
 use pintle_codec::{Strictness, yaml};
-use pintle_groups::MANIFESTS_GATE;
+use pintle_gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG as MANIFESTS;
 use pintle_plugins::configuration::{Configuration, EventLimits, ImagePolicy, PodSecurity, check_node_selector};
 use pintle_reviews::ReviewVersion;
 use pintle_schema::names::quoted;
-use pintle_schema::{ApiType, Value};
+use pintle_schema::{ApiType, GateSet, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
 use pintle_types::config_policyconfig::v1::{
     MutatingAdmissionPolicyConfiguration, ValidatingAdmissionPolicyConfiguration,
@@ -30,17 +30,17 @@ const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 const IMAGE_POLICY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reads the file and the files that it names; relative paths are relative to its directory. `clients` makes the client of the
-/// image policy webhook, and `enabled` tells which feature gates are on.
+/// image policy webhook, and `gates` tells which feature gates are on.
 ///
 /// # Errors
 /// A file cannot be read or has an invalid setting.
-pub fn read(path: &Path, clients: &Arc<Clients>, enabled: &dyn Fn(&str) -> bool) -> Result<Configuration, String> {
+pub fn read(path: &Path, clients: &Arc<Clients>, gates: &GateSet) -> Result<Configuration, String> {
     let all: AdmissionConfiguration = decode(&read_file(path)?, &VERSIONS, "AdmissionConfiguration")
         .map_err(|error| format!("{}: {error}", path.display()))?;
     let mut configuration = Configuration::default();
     for plugin in all.plugins {
         let name = plugin.name.clone();
-        let taken = take(&mut configuration, plugin, path, clients, enabled);
+        let taken = take(&mut configuration, plugin, path, clients, gates);
         taken.map_err(|error| format!("plugin {name:?}: {error}"))?;
     }
     Ok(configuration)
@@ -51,7 +51,7 @@ fn take(
     plugin: AdmissionPluginConfiguration,
     beside: &Path,
     clients: &Arc<Clients>,
-    enabled: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
 ) -> Result<(), String> {
     let said = match (plugin.configuration, plugin.path.as_str()) {
         (Some(said), _) => pintle_codec::json::to_vec(&said.0),
@@ -76,19 +76,18 @@ fn take(
         }
         "ResourceQuota" if !said.is_empty() => to.limited_resources = limited_resources(&said)?,
         "MutatingAdmissionWebhook" => {
-            (to.webhooks.mutating, to.manifests.mutating_webhooks) = webhooks(&said, enabled)?;
+            (to.webhooks.mutating, to.manifests.mutating_webhooks) = webhooks(&said, gates)?;
         }
         "ValidatingAdmissionWebhook" => {
-            (to.webhooks.validating, to.manifests.validating_webhooks) = webhooks(&said, enabled)?;
+            (to.webhooks.validating, to.manifests.validating_webhooks) = webhooks(&said, gates)?;
         }
         "MutatingAdmissionPolicy" => {
             let read = |said: MutatingAdmissionPolicyConfiguration| said.static_manifests_dir;
-            to.manifests.mutating_policies = policies(&said, "MutatingAdmissionPolicyConfiguration", read, enabled)?;
+            to.manifests.mutating_policies = policies(&said, "MutatingAdmissionPolicyConfiguration", read, gates)?;
         }
         "ValidatingAdmissionPolicy" => {
             let read = |said: ValidatingAdmissionPolicyConfiguration| said.static_manifests_dir;
-            to.manifests.validating_policies =
-                policies(&said, "ValidatingAdmissionPolicyConfiguration", read, enabled)?;
+            to.manifests.validating_policies = policies(&said, "ValidatingAdmissionPolicyConfiguration", read, gates)?;
         }
         "ImagePolicyWebhook" => to.image_policy = Some(image_policy(&said, clients)?),
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
@@ -123,16 +122,16 @@ fn policies<T: ApiType>(
     said: &[u8],
     kind: &str,
     directory: impl Fn(T) -> String,
-    enabled: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
 ) -> Result<Option<PathBuf>, String> {
     match said.is_empty() {
         true => Ok(None),
-        false => manifest_directory(&directory(decode(said, &VERSIONS[..1], kind)?), enabled),
+        false => manifest_directory(&directory(decode(said, &VERSIONS[..1], kind)?), gates),
     }
 }
 
 /// The file with credentials for webhooks, and the directory of webhooks in files, if they are named.
-fn webhooks(said: &[u8], enabled: &dyn Fn(&str) -> bool) -> Result<(Option<Kubeconfig>, Option<PathBuf>), String> {
+fn webhooks(said: &[u8], gates: &GateSet) -> Result<(Option<Kubeconfig>, Option<PathBuf>), String> {
     if said.is_empty() {
         return Ok((None, None));
     }
@@ -145,7 +144,7 @@ fn webhooks(said: &[u8], enabled: &dyn Fn(&str) -> bool) -> Result<(Option<Kubec
     if !said.kube_config_file.is_empty() && !path.is_absolute() {
         return Err(format!("kubeConfigFile: Invalid value: {path:?}: must be an absolute file path"));
     }
-    let directory = manifest_directory(&said.static_manifests_dir, enabled)?;
+    let directory = manifest_directory(&said.static_manifests_dir, gates)?;
     if said.kube_config_file.is_empty() {
         return Ok((None, directory));
     }
@@ -157,13 +156,14 @@ fn webhooks(said: &[u8], enabled: &dyn Fn(&str) -> bool) -> Result<(Option<Kubec
 ///
 /// # Errors
 /// The feature is off, or it is no directory.
-fn manifest_directory(named: &str, enabled: &dyn Fn(&str) -> bool) -> Result<Option<PathBuf>, String> {
+fn manifest_directory(named: &str, gates: &GateSet) -> Result<Option<PathBuf>, String> {
     const FIELD: &str = "staticManifestsDir";
     if named.is_empty() {
         return Ok(None);
     }
-    if !enabled(MANIFESTS_GATE) {
-        return Err(format!("{FIELD}: Forbidden: {FIELD} requires the {MANIFESTS_GATE} feature gate to be enabled"));
+    if !gates.is_on(&MANIFESTS) {
+        let gate = MANIFESTS.name();
+        return Err(format!("{FIELD}: Forbidden: {FIELD} requires the {gate} feature gate to be enabled"));
     }
     let (path, refused) = (Path::new(named), |why: String| format!("{FIELD}: Invalid value: {}: {why}", quoted(named)));
     if !path.is_absolute() {
@@ -230,18 +230,21 @@ fn node_selectors(said: &[u8]) -> Result<std::collections::BTreeMap<String, Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::Gate;
+    use pintle_schema::gates::NO_GATES;
 
     fn read_text(text: &str) -> Result<Configuration, String> {
         let all: AdmissionConfiguration = decode(text.as_bytes(), &VERSIONS, "AdmissionConfiguration")?;
         let mut configuration = Configuration::default();
         let mut plugins = all.plugins.into_iter();
-        let take = |plugin| take(&mut configuration, plugin, Path::new("file"), &Arc::default(), &|gate| gate == GATE);
+        let gates = GateSet::only([&GATE]);
+        let take = |plugin| take(&mut configuration, plugin, Path::new("file"), &Arc::default(), &gates);
         plugins.try_for_each(take)?;
         Ok(configuration)
     }
 
     /// The one gate that is on.
-    const GATE: &str = "ManifestBasedAdmissionControlConfig";
+    const GATE: Gate = pintle_gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG;
 
     const HEAD: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n";
 
@@ -293,8 +296,8 @@ mod tests {
             assert!(missing.contains("unable to read"), "{missing}");
             assert!(read_text(&text(row, "apiserver.config.k8s.io/v2", "/")).is_err());
         }
-        let off = manifest_directory("/", &|_| false).expect_err("refused");
-        assert!(off.starts_with("staticManifestsDir: Forbidden: ") && off.contains(GATE), "{off}");
+        let off = manifest_directory("/", &NO_GATES).expect_err("refused");
+        assert!(off.starts_with("staticManifestsDir: Forbidden: ") && off.contains(GATE.name()), "{off}");
     }
 
     #[test]

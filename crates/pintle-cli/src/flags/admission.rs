@@ -11,6 +11,7 @@ use crate::config_files;
 use pintle_kubernetes_auth::Mode;
 use pintle_plugins::configuration::{Configuration, TolerationSeconds};
 use pintle_plugins::is_known;
+use pintle_schema::GateSet;
 use pintle_webhook::Clients;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -64,16 +65,12 @@ impl Plugins {
     }
 
     /// The configuration of the plugins from the flags and the file. `clients` makes the client of the image policy webhook, and
-    /// `enabled` tells which feature gates are on.
+    /// `gates` tells which feature gates are on.
     ///
     /// # Errors
     /// The file cannot be read, or a plugin's required setting is missing.
-    pub fn configuration(
-        &self,
-        clients: &Arc<Clients>,
-        enabled: &dyn Fn(&str) -> bool,
-    ) -> Result<Configuration, String> {
-        let read = self.config_file.as_deref().map(|path| config_files::admission::read(path, clients, enabled));
+    pub fn configuration(&self, clients: &Arc<Clients>, gates: &GateSet) -> Result<Configuration, String> {
+        let read = self.config_file.as_deref().map(|path| config_files::admission::read(path, clients, gates));
         let mut configuration = read.transpose()?.unwrap_or_default();
         configuration.toleration_seconds = self.toleration_seconds;
         let needs = [

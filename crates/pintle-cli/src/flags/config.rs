@@ -19,7 +19,7 @@ use super::surface::SurfaceFlags;
 use super::table::{self, Flag};
 use super::tls::TlsFlags;
 use super::version::VersionFlags;
-use super::{FeatureGates, FlagError, runtime_config};
+use super::{FlagError, gates::parse, runtime_config};
 use crate::config_files::encryption::EncryptionSource;
 use crate::logs::LogFormat;
 use pintle::EndpointReconciler;
@@ -27,8 +27,11 @@ use pintle::certs::AdministratorBy;
 use pintle_controllers::Controller;
 use pintle_endpoints::Settings;
 use pintle_endpoints::runtime_config::RuntimeConfig;
+use pintle_gates as gates;
 use pintle_http::ServerConfig;
 use pintle_kubernetes_auth::Mode;
+use pintle_schema::GateSet;
+use pintle_schema::gates::FeatureGates;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -74,7 +77,10 @@ with_defaults! {
         pub authorization: AuthorizationFlags,
         /// Group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
         pub runtime_config: RuntimeConfig,
-        pub feature_gates: FeatureGates,
+        /// What the flags say of feature gates.
+        pub gates: FeatureGates = pintle_gates::all(),
+        /// Which feature gates are on.
+        pub feature_gates: GateSet,
         /// The items of all `--feature-gates` flags.
         pub(super) gate_items: Vec<String>,
         /// The releases to emulate and to be compatible with.
@@ -192,12 +198,12 @@ impl Config {
         self.admission_plugins.check()?;
         self.audit.check()?;
         self.runtime_config.version = self.versions.effective()?;
-        self.feature_gates = self.gates()?;
+        self.set_gates()?;
         self.versions.apply(&mut self.runtime_config, &mut self.warnings, &self.feature_gates)?;
         // Without these gates, earlier releases keep allocated addresses in one object, too.
-        let records_ranges = ["MultiCIDRServiceAllocator", "DisableAllocatorDualWrite"]
+        let records_ranges = [&gates::MULTI_CIDR_SERVICE_ALLOCATOR, &gates::DISABLE_ALLOCATOR_DUAL_WRITE]
             .iter()
-            .any(|gate| !self.feature_gates.enabled(gate));
+            .any(|gate| !self.feature_gates.is_on(gate));
         if let Some(sentence) = self.network.service_ranges.too_large().filter(|_| records_ranges) {
             return Err(FlagError::Combination(sentence));
         }
@@ -236,14 +242,13 @@ impl Config {
         }
     }
 
-    /// The values of feature gates in the emulated version.
-    fn gates(&self) -> Result<FeatureGates, FlagError> {
-        let items = self.gate_items.iter().map(String::as_str);
-        FeatureGates::from_settings(items, self.runtime_config.version).map_err(|reason| FlagError::Invalid {
-            flag: "feature-gates",
-            value: self.gate_items.join(","),
-            reason,
-        })
+    /// Sets the feature gates, with their defaults in the emulated version.
+    fn set_gates(&mut self) -> Result<(), FlagError> {
+        let version = self.runtime_config.version;
+        let invalid = |reason| FlagError::Invalid { flag: "feature-gates", value: self.gate_items.join(","), reason };
+        self.gates = parse(self.gate_items.iter().map(String::as_str), version).map_err(invalid)?;
+        self.feature_gates = self.gates.resolve(version).map_err(|error| invalid(error.to_string()))?;
+        Ok(())
     }
 
     /// Where objects are stored: in etcd if flags name its servers.

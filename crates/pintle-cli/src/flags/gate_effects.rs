@@ -1,99 +1,111 @@
 //! Which feature gates have no effect here, and which this server does not follow. Guarantees that the help says so, and that a gate
 //! which is not followed can only be set to what the server does anyhow. Must never be asked by the code of a feature.
 
+use pintle_gates::*;
+use pintle_schema::Gate;
+
 /// Gates of other components: kubelets, schedulers, controllers, proxies, and their clients. They are accepted and have no effect.
 #[rustfmt::skip]
-pub static OF_OTHER_COMPONENTS: &[&str] = &[
-    "AllowDNSOnlyNodeCSR", "AllowServiceExternalIPs", "AnyVolumeDataSource", "AtomicFIFO", "CPUManagerPolicyAlphaOptions",
-    "CPUManagerPolicyBetaOptions", "CPUManagerPolicyOptions", "CRIListStreaming", "CSIVolumeHealth",
-    "ChangeContainerStatusOnKubeletRestart", "CloudControllerManagerWatchBasedRoutesReconciliation",
-    "CloudControllerManagerWebhook", "ContainerCheckpoint", "ControllerManagerReleaseLeaderElectionLockOnExit",
-    "CustomCPUCFSQuotaPeriod", "DRASchedulerFilterTimeout", "DisableCPUQuotaWithExclusiveCPUs", "DisableNodeKubeProxyVersion",
-    "EventedPLEG", "ExecProbeTimeout", "GangScheduling", "GitRepoVolumeDriver", "GracefulNodeShutdown",
-    "GracefulNodeShutdownBasedOnPodPriority", "ImageMaximumGCAge", "InOrderInformers", "InOrderInformersBatchProcess",
-    "InPlacePodVerticalScalingExclusiveCPUs", "InPlacePodVerticalScalingExclusiveMemory", "InformerResourceVersion",
-    "KubeletCgroupDriverFromCRI", "KubeletCrashLoopBackOffMax", "KubeletEnsureSecretPulledImages", "KubeletFineGrainedAuthz",
-    "KubeletInUserNamespace", "KubeletPSI", "KubeletPodResourcesDynamicResources", "KubeletPodResourcesGet",
-    "KubeletPodResourcesListUseActivePods", "KubeletRegistrationGetOnExistsOnly", "KubeletSeparateDiskGC", "KubeletTracing",
-    "LocalStorageCapacityIsolationFSQuotaMonitoring", "LogarithmicScaleDown", "MemoryQoS", "NFTablesProxyMode",
-    "NodeInclusionPolicyInPodTopologySpread", "NodeLogQuery", "NodeSwap", "NominatedNodeNameForExpectation",
-    "OpportunisticBatching", "PLEGOnDemandRelist", "PersistentVolumeClaimUnusedSinceTime", "PodAndContainerStatsFromCRI",
-    "PodLevelResourceManagers", "PodReadyToStartContainersCondition", "PodsAPI", "PreventStaticPodAPIReferences", "QOSReserved",
-    "RecursiveReadOnlyMounts", "ReduceDefaultCrashLoopBackOffDecay", "ReloadKubeletClientCAFile",
-    "ReloadKubeletServerCertificateFile", "RotateKubeletServerCertificate", "RuntimeClassInImageCriApi",
-    "SchedulerAsyncAPICalls", "SchedulerAsyncPreemption", "SchedulerPopFromBackoffQ", "SchedulerQueueingHints",
-    "SeparateTaintEvictionController", "StaleControllerConsistencyDaemonSet", "StaleControllerConsistencyJob",
-    "StaleControllerConsistencyReplicaSet", "StaleControllerConsistencyStatefulSet", "StatefulSetSemanticRevisionComparison",
-    "StorageCapacityScoring", "SystemdWatchdog", "TopologyManagerPolicyAlphaOptions", "TopologyManagerPolicyBetaOptions",
-    "TopologyManagerPolicyOptions", "UnlockWhileProcessingFIFO", "WinDSR", "WinOverlay", "WindowsCPUAndMemoryAffinity",
-    "WindowsGracefulNodeShutdown", "WindowsHostNetwork",
+pub static OF_OTHER_COMPONENTS: &[&Gate] = &[
+    &ALLOW_DNS_ONLY_NODE_CSR, &ALLOW_SERVICE_EXTERNAL_IPS, &ANY_VOLUME_DATA_SOURCE, &ATOMIC_FIFO,
+    &CPU_MANAGER_POLICY_ALPHA_OPTIONS, &CPU_MANAGER_POLICY_BETA_OPTIONS, &CPU_MANAGER_POLICY_OPTIONS,
+    &CRI_LIST_STREAMING, &CSI_VOLUME_HEALTH, &CHANGE_CONTAINER_STATUS_ON_KUBELET_RESTART,
+    &CLOUD_CONTROLLER_MANAGER_WATCH_BASED_ROUTES_RECONCILIATION, &CLOUD_CONTROLLER_MANAGER_WEBHOOK,
+    &CONTAINER_CHECKPOINT, &CONTROLLER_MANAGER_RELEASE_LEADER_ELECTION_LOCK_ON_EXIT, &CUSTOM_CPU_CFS_QUOTA_PERIOD,
+    &DRA_DEVICE_TAINT_RULES, &DRA_RESOURCE_POOL_STATUS, &DRA_SCHEDULER_FILTER_TIMEOUT,
+    &DISABLE_CPU_QUOTA_WITH_EXCLUSIVE_CPUS, &DISABLE_NODE_KUBE_PROXY_VERSION, &EVENTED_PLEG, &EXEC_PROBE_TIMEOUT,
+    &GANG_SCHEDULING, &GIT_REPO_VOLUME_DRIVER, &GRACEFUL_NODE_SHUTDOWN,
+    &GRACEFUL_NODE_SHUTDOWN_BASED_ON_POD_PRIORITY, &IMAGE_MAXIMUM_GC_AGE, &IN_ORDER_INFORMERS,
+    &IN_ORDER_INFORMERS_BATCH_PROCESS, &IN_PLACE_POD_VERTICAL_SCALING_EXCLUSIVE_CPUS,
+    &IN_PLACE_POD_VERTICAL_SCALING_EXCLUSIVE_MEMORY, &INFORMER_RESOURCE_VERSION, &KUBELET_CGROUP_DRIVER_FROM_CRI,
+    &KUBELET_CRASH_LOOP_BACK_OFF_MAX, &KUBELET_ENSURE_SECRET_PULLED_IMAGES, &KUBELET_FINE_GRAINED_AUTHZ,
+    &KUBELET_IN_USER_NAMESPACE, &KUBELET_PSI, &KUBELET_POD_RESOURCES_DYNAMIC_RESOURCES, &KUBELET_POD_RESOURCES_GET,
+    &KUBELET_POD_RESOURCES_LIST_USE_ACTIVE_PODS, &KUBELET_REGISTRATION_GET_ON_EXISTS_ONLY,
+    &KUBELET_SEPARATE_DISK_GC, &KUBELET_TRACING, &LOCAL_STORAGE_CAPACITY_ISOLATION_FS_QUOTA_MONITORING,
+    &LOGARITHMIC_SCALE_DOWN, &MEMORY_QOS, &NFTABLES_PROXY_MODE, &NODE_INCLUSION_POLICY_IN_POD_TOPOLOGY_SPREAD,
+    &NODE_LOG_QUERY, &NODE_SWAP, &NOMINATED_NODE_NAME_FOR_EXPECTATION, &OPPORTUNISTIC_BATCHING,
+    &PLEG_ON_DEMAND_RELIST, &PERSISTENT_VOLUME_CLAIM_UNUSED_SINCE_TIME, &POD_AND_CONTAINER_STATS_FROM_CRI,
+    &POD_LEVEL_RESOURCE_MANAGERS, &POD_READY_TO_START_CONTAINERS_CONDITION, &PODS_API,
+    &PREVENT_STATIC_POD_API_REFERENCES, &QOS_RESERVED, &RECURSIVE_READ_ONLY_MOUNTS,
+    &REDUCE_DEFAULT_CRASH_LOOP_BACK_OFF_DECAY, &RELOAD_KUBELET_CLIENT_CA_FILE,
+    &RELOAD_KUBELET_SERVER_CERTIFICATE_FILE, &ROTATE_KUBELET_SERVER_CERTIFICATE, &RUNTIME_CLASS_IN_IMAGE_CRI_API,
+    &SCHEDULER_ASYNC_API_CALLS, &SCHEDULER_ASYNC_PREEMPTION, &SCHEDULER_POP_FROM_BACKOFF_Q,
+    &SCHEDULER_QUEUEING_HINTS, &SEPARATE_TAINT_EVICTION_CONTROLLER, &STALE_CONTROLLER_CONSISTENCY_DAEMON_SET,
+    &STALE_CONTROLLER_CONSISTENCY_JOB, &STALE_CONTROLLER_CONSISTENCY_REPLICA_SET,
+    &STALE_CONTROLLER_CONSISTENCY_STATEFUL_SET, &STATEFUL_SET_SEMANTIC_REVISION_COMPARISON,
+    &STORAGE_CAPACITY_SCORING, &SYSTEMD_WATCHDOG, &TOPOLOGY_MANAGER_POLICY_ALPHA_OPTIONS,
+    &TOPOLOGY_MANAGER_POLICY_BETA_OPTIONS, &TOPOLOGY_MANAGER_POLICY_OPTIONS, &UNLOCK_WHILE_PROCESSING_FIFO,
+    &WIN_DSR, &WIN_OVERLAY, &WINDOWS_CPU_AND_MEMORY_AFFINITY, &WINDOWS_GRACEFUL_NODE_SHUTDOWN,
+    &WINDOWS_HOST_NETWORK,
 ];
 
 /// Gates that choose between ways in which kube-apiserver works inside, of which this server has one. They have no effect.
 #[rustfmt::skip]
-pub static OF_OTHER_INTERNALS: &[&str] = &[
-    "APIServerTracing", "APIServingWithRoutine", "BtreeWatchCache", "ClientsAllowCARotation", "ClientsAllowCBOR",
-    "ClientsAllowTLSCacheGC", "ClientsPreferCBOR", "ConcurrentWatchObjectDecode", "ConsistentListFromCache",
-    "ContextualLogging", "DetectCacheInconsistency", "ListFromCacheSnapshot", "LoggingAlphaOptions", "LoggingBetaOptions",
-    "NativeHistograms", "ResilientWatchCacheInitialization", "SeparateCacheWatchRPC", "SizeBasedListCostEstimate",
-    "StorageNamespaceIndex", "StreamingCollectionEncodingToJSON", "StreamingCollectionEncodingToProtobuf",
-    "WatchCacheInitializationPostStartHook",
+pub static OF_OTHER_INTERNALS: &[&Gate] = &[
+    &API_SERVER_TRACING, &API_SERVING_WITH_ROUTINE, &BTREE_WATCH_CACHE, &CLIENTS_ALLOW_CA_ROTATION,
+    &CLIENTS_ALLOW_CBOR, &CLIENTS_ALLOW_TLS_CACHE_GC, &CLIENTS_PREFER_CBOR, &CONCURRENT_WATCH_OBJECT_DECODE,
+    &CONSISTENT_LIST_FROM_CACHE, &CONTEXTUAL_LOGGING, &DETECT_CACHE_INCONSISTENCY, &LIST_FROM_CACHE_SNAPSHOT,
+    &LOGGING_ALPHA_OPTIONS, &LOGGING_BETA_OPTIONS, &NATIVE_HISTOGRAMS, &RESILIENT_WATCH_CACHE_INITIALIZATION,
+    &SEPARATE_CACHE_WATCH_RPC, &SIZE_BASED_LIST_COST_ESTIMATE, &STORAGE_NAMESPACE_INDEX,
+    &STREAMING_COLLECTION_ENCODING_TO_JSON, &STREAMING_COLLECTION_ENCODING_TO_PROTOBUF,
+    &WATCH_CACHE_INITIALIZATION_POST_START_HOOK,
 ];
 
 /// Gates of this component that are not followed, with the value that the server behaves as.
-static NOT_FOLLOWED: &[(&str, bool)] = &[
-    ("AggregatedDiscoveryRemoveBetaType", true),
-    ("AllowOverwriteTerminationGracePeriodSeconds", false),
-    ("AnonymousAuthConfigurableEndpoints", true),
-    ("AuthorizeNodeWithSelectors", true),
-    ("AuthorizeWithSelectors", true),
-    ("ExternalServiceAccountTokenSigner", true),
-    ("JobBackoffLimitPerIndex", true),
-    ("JobPodReplacementPolicy", true),
-    ("JobSuccessPolicy", true),
-    ("KMSv1", false),
-    ("MatchLabelKeysInPodAffinity", true),
-    ("OrderedNamespaceDeletion", true),
-    ("PodSchedulingReadiness", true),
-    ("PreferSameTrafficDistribution", true),
-    ("RetryGenerateName", true),
-    ("SidecarContainers", true),
-    ("StructuredAuthenticationConfiguration", true),
-    ("StructuredAuthenticationConfigurationEgressSelector", true),
-    ("StructuredAuthenticationConfigurationJWKSMetrics", true),
+static NOT_FOLLOWED: &[(&Gate, bool)] = &[
+    (&AGGREGATED_DISCOVERY_REMOVE_BETA_TYPE, true),
+    (&ALLOW_OVERWRITE_TERMINATION_GRACE_PERIOD_SECONDS, false),
+    (&ANONYMOUS_AUTH_CONFIGURABLE_ENDPOINTS, true),
+    (&AUTHORIZE_NODE_WITH_SELECTORS, true),
+    (&AUTHORIZE_WITH_SELECTORS, true),
+    (&EXTERNAL_SERVICE_ACCOUNT_TOKEN_SIGNER, true),
+    (&JOB_BACKOFF_LIMIT_PER_INDEX, true),
+    (&JOB_POD_REPLACEMENT_POLICY, true),
+    (&JOB_SUCCESS_POLICY, true),
+    (&KMS_V1, false),
+    (&MATCH_LABEL_KEYS_IN_POD_AFFINITY, true),
+    (&ORDERED_NAMESPACE_DELETION, true),
+    (&POD_SCHEDULING_READINESS, true),
+    (&PREFER_SAME_TRAFFIC_DISTRIBUTION, true),
+    (&RETRY_GENERATE_NAME, true),
+    (&SERVICE_CIDR_STATUS_FIELD_WIPING, true),
+    (&SIDECAR_CONTAINERS, true),
+    (&STRUCTURED_AUTHENTICATION_CONFIGURATION, true),
+    (&STRUCTURED_AUTHENTICATION_CONFIGURATION_EGRESS_SELECTOR, true),
+    (&STRUCTURED_AUTHENTICATION_CONFIGURATION_JWKS_METRICS, true),
 ];
 
 /// Whether a gate has a value that the server does not behave as.
-pub fn unfollowed(name: &str, value: bool) -> bool {
-    NOT_FOLLOWED.iter().any(|(known, behaved)| *known == name && *behaved != value)
+pub fn unfollowed(gate: &Gate, value: bool) -> bool {
+    NOT_FOLLOWED.iter().any(|(known, behaved)| *known == gate && *behaved != value)
 }
 
 /// What the help says of gates.
 pub fn help() -> String {
-    let of_components = OF_OTHER_COMPONENTS.join(", ");
+    let names = |gates: &[&Gate]| gates.iter().map(|gate| gate.name()).collect::<Vec<_>>().join(", ");
+    let of_components = names(OF_OTHER_COMPONENTS);
     format!(
         "\nFeature gates without effect:\n  of components that are not here\n          {of_components}.\n  \
          about how kube-apiserver works inside\n          {}.\n\n\
          Feature gates that have one value, whatever release is emulated:\n          {}.\n",
-        OF_OTHER_INTERNALS.join(", "),
-        NOT_FOLLOWED.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ")
+        names(OF_OTHER_INTERNALS),
+        NOT_FOLLOWED.iter().map(|(gate, value)| format!("{}={value}", gate.name())).collect::<Vec<_>>().join(", ")
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::gates::position;
     use super::*;
 
     #[test]
     fn gates_without_effect_are_known_and_said_to_have_none() {
         let help = super::super::table::help();
-        let not_followed: Vec<&str> = NOT_FOLLOWED.iter().map(|(name, _)| *name).collect();
-        for names in [OF_OTHER_COMPONENTS, OF_OTHER_INTERNALS, &not_followed] {
-            assert!(names.is_sorted());
-            for name in names {
-                assert!(position(name).is_some() && help.contains(name), "{name}");
-                assert!(!OF_OTHER_COMPONENTS.contains(name) || !OF_OTHER_INTERNALS.contains(name), "{name}");
+        let not_followed: Vec<&Gate> = NOT_FOLLOWED.iter().map(|(gate, _)| *gate).collect();
+        for gates in [OF_OTHER_COMPONENTS, OF_OTHER_INTERNALS, &not_followed] {
+            assert!(gates.is_sorted_by_key(|gate| gate.name()));
+            for gate in gates {
+                assert!(pintle_gates::all().find(gate.name()).is_some() && help.contains(gate.name()), "{gate:?}");
+                assert!(!OF_OTHER_COMPONENTS.contains(gate) || !OF_OTHER_INTERNALS.contains(gate), "{gate:?}");
             }
         }
     }

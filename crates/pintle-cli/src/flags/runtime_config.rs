@@ -110,7 +110,7 @@ fn without_flow_control(config: &Config) -> Option<&'static str> {
 fn introduced(config: &Config) -> Option<String> {
     const ADVICE: &str = "Consider setting --runtime-config-emulation-forward-compatible=true";
     let runtime_config = &config.runtime_config;
-    let gate = |name: &str| config.feature_gates.enabled(name);
+    let gates = &config.feature_gates;
     let emulated = format!("1.{}", runtime_config.version.emulated_minor);
     for group in pintle_groups::groups() {
         // The last version first, as the API server looks at them.
@@ -118,9 +118,9 @@ fn introduced(config: &Config) -> Option<String> {
             let is_left = |resource: &Resource| !runtime_config.is_removed(resource);
             let of_version =
                 || group.resources.iter().filter(|it| it.version == version.name).filter(|it| is_left(it.as_ref()));
-            let mut enabled = of_version().filter(|resource| runtime_config.enables(resource, &gate)).peekable();
+            let mut enabled = of_version().filter(|resource| runtime_config.enables(resource, gates)).peekable();
             let is_enabled = enabled.peek().is_some();
-            let is_served = |resource: &Resource| runtime_config.serves(resource, Some(group), &gate);
+            let is_served = |resource: &Resource| runtime_config.serves(resource, Some(group), gates);
             let mut named = enabled.filter(|resource| !is_served(resource) && runtime_config.names_resource(resource));
             if let Some(resource) = named.next() {
                 let (api_version, plural, since) = (resource.api_version(), &resource.plural, resource.introduced);

@@ -5,6 +5,7 @@ use super::FlagError;
 use super::config::{Config, with_defaults};
 use super::setting::InputFile;
 use super::table::Flag;
+use pintle_gates as gates;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -73,14 +74,15 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
         );
     }
     let peers = &config.peers;
-    if !config.feature_gates.enabled(PEERS_GATE) {
+    let gate = &gates::UNKNOWN_VERSION_INTEROPERABILITY_PROXY;
+    if !config.feature_gates.is_on(gate) {
         for (flag, is_given) in [
             ("peer-ca-file", peers.ca_file.is_some()),
             ("peer-advertise-ip", peers.advertise_ip.is_some()),
             ("peer-advertise-port", peers.advertise_port.is_some()),
         ] {
             if is_given {
-                return refused(&format!("--{flag} requires {PEERS_GATE} feature to be turned on"));
+                return refused(&format!("--{flag} requires {} feature to be turned on", gate.name()));
             }
         }
     }
@@ -89,6 +91,3 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
     }
     Ok(())
 }
-
-/// The gate of requests that other servers answer.
-pub const PEERS_GATE: &str = "UnknownVersionInteroperabilityProxy";

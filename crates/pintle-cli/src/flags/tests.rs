@@ -6,8 +6,10 @@ mod emulation;
 use super::*;
 use crate::logs::LogFormat;
 use pintle_controllers::Controller;
+use pintle_gates as gates;
 use pintle_http::TlsVersion;
 use pintle_kubernetes_auth::Mode;
+use pintle_schema::gates::NO_GATES;
 
 fn run(line: &str) -> Result<Config, String> {
     match parse(line.split(' ').map(str::to_owned)) {
@@ -86,7 +88,7 @@ fn command_lines_of_installers() {
         [&config.tls.pair, &config.etcd.identity, &config.kubelet.identity].iter().all(|pair| pair.files().is_some())
     );
     let seconds =
-        config.admission_plugins.configuration(&Default::default(), &|_| false).expect("valid").toleration_seconds;
+        config.admission_plugins.configuration(&Default::default(), &NO_GATES).expect("valid").toleration_seconds;
     assert_eq!((seconds.not_ready, seconds.unreachable), (-60, 30));
 }
 
@@ -112,7 +114,7 @@ fn forms_of_flags() {
             c.runtime_config.items.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
         }),
         ("pintle --feature-gates=WatchList=false --feature-gates AllAlpha=false", |c| {
-            !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
+            !c.feature_gates.is_on(&gates::WATCH_LIST) && c.feature_gates.is_on(&gates::WATCH_LIST_CLIENT)
         }),
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
             c.settings.request_timeout.as_secs() == 90 && c.settings.min_request_timeout_seconds == 5

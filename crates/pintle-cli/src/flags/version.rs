@@ -3,11 +3,11 @@
 
 use super::FlagError;
 use super::config::{Config, with_defaults};
-use super::gates::FeatureGates;
 use super::table::Flag;
 use super::values;
 use pintle_discovery::version::{CURRENT_MINOR, EffectiveVersion, OLDEST_MINOR};
 use pintle_endpoints::runtime_config::RuntimeConfig;
+use pintle_schema::GateSet;
 
 /// The component that the server is; versions may be given for it by name.
 const COMPONENT: &str = "kube";
@@ -91,7 +91,7 @@ impl VersionFlags {
         &self,
         config: &mut RuntimeConfig,
         warnings: &mut Vec<String>,
-        gates: &FeatureGates,
+        gates: &GateSet,
     ) -> Result<(), FlagError> {
         let is_current = config.version.emulated_minor == CURRENT_MINOR;
         for (name, on) in [
@@ -106,7 +106,7 @@ impl VersionFlags {
         }
         config.forward_compatible = self.forward_compatible;
         config.items_forward_compatible = self.items_forward_compatible;
-        let alpha: Vec<&str> = gates.alpha().collect();
+        let alpha: Vec<&str> = gates.alpha().map(|gate| gate.name()).collect();
         if !is_current && !alpha.is_empty() {
             let alpha = alpha.join(" ");
             warnings.push(format!(

@@ -2,7 +2,6 @@
 //! defaults, conversion, strategy, allocation, validation. Must never check what depends on other objects or on a cluster's settings:
 //! every address and port of a service can be allocated, and of the admission plugins only those run that need nothing but the object.
 
-use crate::flags::FeatureGates;
 use pintle_auth::AuthorizerUnion;
 use pintle_cache::Cache;
 use pintle_kubernetes_auth::rbac::{Rbac, RbacSnapshot};
@@ -11,10 +10,11 @@ use pintle_registry::{
     AdmissionChain, Environment, Payload, Registry, Status, Target, WriteOptions, prepare::validate_review,
 };
 use pintle_resource::Resource;
-use pintle_schema::{Value, canonicalize};
+use pintle_schema::version::CURRENT_MINOR;
+use pintle_schema::{GateSet, Value, canonicalize};
 use pintle_services::Allocators;
 use pintle_storage::{MemoryStore, Store};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
 /// The plugins that a server has by default and that decide by the object alone.
@@ -41,9 +41,9 @@ impl Environment for Nowhere {
         buffer.fill(7);
     }
 
-    fn feature_enabled(&self, gate: &str) -> bool {
-        static GATES: LazyLock<FeatureGates> = LazyLock::new(FeatureGates::default);
-        GATES.enabled(gate)
+    fn gates(&self) -> &GateSet {
+        static GATES: GateSet = GateSet::of_release(CURRENT_MINOR);
+        &GATES
     }
 }
 

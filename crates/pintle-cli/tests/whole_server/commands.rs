@@ -7,7 +7,6 @@ use crate::common::kubectl::is_there;
 use crate::common::kubelet::{echo_ports, execute};
 use crate::common::streams::{Backend, Head, Stream};
 use crate::common::{DEADLINE, Scratch};
-use pintle::Builder;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -17,19 +16,6 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, WebSocket};
 
 const EXEC: &str = "/api/v1/namespaces/default/pods/p/exec";
-
-/// As the release has its gates.
-fn gates(builder: &mut Builder) {
-    builder.generic().set_feature_gate(|gate| {
-        let on = [
-            "TranslateStreamCloseWebsocketRequests",
-            "PortForwardWebsockets",
-            "NodeDeclaredFeatures",
-            "ExtendWebSocketsToKubelet",
-        ];
-        on.contains(&gate)
-    });
-}
 
 fn kubelet(head: &Head, stream: &mut dyn Stream) {
     match head.path() {
@@ -67,7 +53,7 @@ fn rest(mut socket: WebSocket<TcpStream>) -> Ended {
 #[test]
 fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
     let backend = Backend::tls(kubelet);
-    let fixture = Fixture::start_with(backend.port(), gates);
+    let fixture = Fixture::start(backend.port());
     let protocols = [("sec-websocket-protocol", "v4.channel.k8s.io, v5.channel.k8s.io")];
     let open = |query: &str| fixture.websocket(&format!("{EXEC}?{query}"), &protocols).expect("a WebSocket");
     // More than a message, a frame and a piece hold.
@@ -111,7 +97,7 @@ fn an_error_of_a_kubelet_is_sent_on_the_error_channel() {
         let answer = format!("HTTP/1.1 403 Forbidden\r\nContent-Length: {}\r\n\r\n{body}", body.len());
         stream.write_all(answer.as_bytes()).expect("sent");
     });
-    let fixture = Fixture::start_with(backend.port(), gates);
+    let fixture = Fixture::start(backend.port());
     let protocols = [("sec-websocket-protocol", "v5.channel.k8s.io")];
     let reported = |command: &str| {
         let path = format!("{EXEC}?command={command}&stdout=1");
@@ -150,7 +136,7 @@ fn a_forwarded_port_is_tunneled() {
         bytes.reverse();
         stream.write_all(&bytes).expect("sent");
     });
-    let fixture = Fixture::start_with(backend.port(), gates);
+    let fixture = Fixture::start(backend.port());
     let path = "/api/v1/namespaces/default/pods/p/portforward";
     let protocols = [("sec-websocket-protocol", "SPDY/3.1+portforward.k8s.io")];
     let mut socket = fixture.websocket(path, &protocols).expect("a WebSocket");
@@ -221,7 +207,7 @@ fn kubectl_works_in_pods_over_both_transports() {
         return;
     }
     let backend = Backend::tls(kubelet);
-    let fixture = Fixture::start_with(backend.port(), gates);
+    let fixture = Fixture::start(backend.port());
     for websockets in [true, false] {
         let kubectl = Kubectl { fixture: &fixture, home: Scratch::new(), websockets };
         let ok = |output: &str| (0, output.to_owned(), String::new());
@@ -260,7 +246,7 @@ fn a_kubelet_that_takes_websockets_gets_them_as_they_are() {
         let _ = socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }));
         while socket.read().is_ok() {}
     });
-    let fixture = Fixture::start_with(backend.port(), gates);
+    let fixture = Fixture::start(backend.port());
     fixture.patch_node(&json!({"declaredFeatures": ["ExtendWebSocketsToKubelet"]}));
     let protocols = [("sec-websocket-protocol", "v5.channel.k8s.io")];
     let path = format!("{EXEC}?command=cat&stdin=1&stdout=1");

@@ -97,7 +97,7 @@ impl Pair {
             format!("--authentication-kubeconfig={}", file("kubeconfig")),
             format!("--authorization-kubeconfig={}", file("kubeconfig")),
         ];
-        let options = Options::parse(arguments, &frobber::resource::GATES, &[]).expect("good flags");
+        let options = Options::parse(arguments, frobber::gates::ALL, &[]).expect("good flags");
         self.runtime.block_on(async {
             // The reader's role reaches the authorizer a moment after it was written.
             let mut attempts = 0;

@@ -432,7 +432,6 @@ fn what_is_stored_in_another_version_is_converted_when_it_is_shown() {
     let fails = Arc::<AtomicBool>::default();
     let mut url = String::new();
     let fixture = Fixture::empty(|builder| {
-        builder.generic().set_feature_gate(|gate| gate == "CustomResourceFieldSelectors");
         url = builder.webhooks().register("converts", converting_unless(&fails));
     });
     let mut client = fixture.client();

@@ -1,6 +1,7 @@
 //! Which files are applied, and why others are not.
 
 use super::*;
+use pintle_schema::gates::ALL_GATES;
 use std::sync::atomic::AtomicU32;
 
 /// A directory of a test, removed when dropped.
@@ -18,7 +19,7 @@ impl Directory {
 
     /// What is loaded, with a short name for the directory in errors.
     fn load(&self, contents: &Contents) -> Result<Manifests, String> {
-        load(&self.0, contents, &|_| true).map_err(|error| error.replace(&*self.0.to_string_lossy(), "DIR"))
+        load(&self.0, contents, &ALL_GATES).map_err(|error| error.replace(&*self.0.to_string_lossy(), "DIR"))
     }
 }
 

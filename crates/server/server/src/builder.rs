@@ -16,8 +16,11 @@ use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::peers::Peers;
 use pintle_endpoints::scheme::KnownKinds;
 use pintle_http::{ServerConfig, TlsConfig};
+use pintle_meta::gates;
 use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocator, EtcdCodec};
 use pintle_resource::{Group, Resource, Resources};
+use pintle_schema::gates::{FeatureGates, GateError};
+use pintle_schema::{Gate, GateSet};
 use pintle_spans::Tracer;
 use pintle_storage::{Store, StoreError};
 use std::io;
@@ -32,6 +35,8 @@ pub enum StartError {
     #[error(transparent)]
     Store(StoreError),
     #[error(transparent)]
+    Gates(#[from] GateError),
+    #[error(transparent)]
     Io(#[from] io::Error),
 }
 
@@ -41,9 +46,6 @@ pub struct Listener {
     /// `None` is plain HTTP.
     pub tls: Option<Arc<TlsConfig>>,
 }
-
-/// Whether a feature gate is on, by its name.
-pub type FeatureGate = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Whether a resource is served.
 type IsServed = Box<dyn Fn(&Resource) -> bool + Send + Sync>;
@@ -99,7 +101,7 @@ pub struct Builder {
     pub(crate) connector: Option<Arc<dyn Connector>>,
     pub(crate) auditor: Option<Arc<Auditor>>,
     pub(crate) tracer: Option<Arc<Tracer>>,
-    pub(crate) feature_gate: FeatureGate,
+    pub(crate) gates: FeatureGates,
     pub(crate) settings: Settings,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) connections: ServerConfig,
@@ -110,7 +112,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A server over a store, without groups, authenticators and authorizers, and with all feature gates off.
+    /// A server over a store, without groups, authenticators and authorizers. Its feature gates are those of every API server,
+    /// with the defaults of the current release.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let codec = EtcdCodec::of(&*store).map(|codec| codec.resources.clone());
         Builder {
@@ -136,7 +139,7 @@ impl Builder {
             connector: None,
             auditor: None,
             tracer: None,
-            feature_gate: Arc::new(|_| false),
+            gates: FeatureGates::of(gates::ALL.iter().copied()),
             settings: Settings::default(),
             listeners: Vec::new(),
             connections: ServerConfig::default(),
@@ -258,14 +261,23 @@ impl Builder {
         self.tracer = Some(tracer);
     }
 
-    /// Sets which feature gates are on.
-    pub fn set_feature_gate(&mut self, gate: impl Fn(&str) -> bool + Send + Sync + 'static) {
-        self.feature_gate = Arc::new(gate);
+    /// Sets a feature gate. The server only opens if the release that it behaves as can have the value.
+    pub fn feature_gate(&mut self, gate: &'static Gate, value: bool) -> &mut Self {
+        self.gates.set(gate, value);
+        self
+    }
+
+    /// The feature gates that the server has, and the values of those that were set. Gates of groups of one's own can be added.
+    pub fn feature_gates(&mut self) -> &mut FeatureGates {
+        &mut self.gates
     }
 
     /// Which feature gates are on.
-    pub fn feature_gate(&self) -> &FeatureGate {
-        &self.feature_gate
+    ///
+    /// # Errors
+    /// The release that the server behaves as cannot have these values.
+    pub fn gate_set(&self) -> Result<GateSet, GateError> {
+        self.gates.resolve(self.settings.version)
     }
 
     /// The limits and properties of the API.

@@ -21,7 +21,7 @@ pub mod sources;
 mod system;
 
 pub use authenticated_users::AuthenticatedUsers;
-pub use builder::{Builder, FeatureGate, Listener, ShutdownOptions, StartError, StoreOptions};
+pub use builder::{Builder, Listener, ShutdownOptions, StartError, StoreOptions};
 pub use delegation::{Delegation, DelegationError};
 pub use opened::Opened;
 pub use options::{Options, OptionsError};

@@ -2,7 +2,7 @@
 //! request on. Must never serve a request before `serve`.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
-use crate::builder::{Builder, FeatureGate, Listener, StartError};
+use crate::builder::{Builder, Listener, StartError};
 use crate::service::ApiService;
 use crate::serving::Serving;
 use crate::system::System;
@@ -19,10 +19,12 @@ use pintle_endpoints::health::Health;
 use pintle_endpoints::metrics::{MeasuredStore, Metrics};
 use pintle_endpoints::peers::PeerDiscovery;
 use pintle_endpoints::scheme::Scheme;
-use pintle_endpoints::{Api, CBOR_GATE, Settings};
+use pintle_endpoints::{Api, Settings};
 use pintle_http::ClientTlsMaterial;
+use pintle_meta::gates;
 use pintle_registry::Registry;
 use pintle_resource::Resource;
+use pintle_schema::GateSet;
 use pintle_storage::FatalSignal;
 use std::io;
 use std::sync::Arc;
@@ -52,8 +54,9 @@ impl Builder {
     /// parts that need the registry.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// The store cannot be read, or the release cannot have the values of the feature gates.
     pub async fn open(mut self) -> Result<Opened, StartError> {
+        let gates = Arc::new(self.gate_set()?);
         self.resources.update(|table| {
             let is_served = |resource: &Resource| self.serves.iter().all(|serves| serves(resource));
             self.groups.iter().for_each(|group| table.install_group(group, is_served));
@@ -61,14 +64,16 @@ impl Builder {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.settings.started_unix = sources::process_start().unwrap_or(since.as_secs_f64()) as i64;
         self.connections.answer_timeout = self.settings.request_timeout;
-        self.add_metrics();
+        self.add_metrics(&gates);
         self.authorizer.replace(std::mem::take(&mut self.authorizers));
-        let registry = self.registry().await?;
+        let registry = self.registry(gates).await?;
         Ok(Opened::new(self, registry))
     }
 
     /// Adds the metrics of every server.
-    fn add_metrics(&self) {
+    fn add_metrics(&self, gates: &Arc<GateSet>) {
+        let gates = gates.clone();
+        self.metrics.add_source(move |out| sources::feature_gates(&gates, out));
         let handshake_errors = self.connections.handshake_errors.clone();
         self.metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
         let version = self.settings.version;
@@ -79,7 +84,7 @@ impl Builder {
     }
 
     /// Starts the store, reads the objects of the resources, and adds admission to every write.
-    async fn registry(&mut self) -> Result<Registry, StartError> {
+    async fn registry(&mut self, gates: Arc<GateSet>) -> Result<Registry, StartError> {
         let table = self.resources.snapshot();
         let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
         let cache = Cache::partitioned(stored, self.store.partitions());
@@ -95,7 +100,7 @@ impl Builder {
         started.map_err(io::Error::other)?.map_err(StartError::Store)?;
         let transactions = self.metrics.transactions.clone();
         let store = Arc::new(MeasuredStore::new(self.store.clone(), transactions, self.resources.clone()));
-        let environment = Box::new(System { feature_gate: self.feature_gate.clone(), version: self.settings.version });
+        let environment = Box::new(System { gates, version: self.settings.version });
         let mut admission = std::mem::take(&mut self.admission);
         admission.plugins.append(&mut self.admission_plugins);
         admission.observer = Some(self.metrics.admission.clone());
@@ -134,8 +139,8 @@ impl Opened {
     }
 
     /// Which feature gates are on.
-    pub fn feature_gate(&self) -> &FeatureGate {
-        &self.builder.feature_gate
+    pub fn gates(&self) -> &GateSet {
+        self.registry.environment.gates()
     }
 
     /// The limits and properties of the API.
@@ -198,13 +203,14 @@ impl Opened {
             let shown = peer_discovery.clone();
             builder.metrics.add_source(move |out| shown.render(out));
         }
+        let gates = registry.environment.gates();
         let description = ServerDescription {
             version: builder.settings.version,
             published: builder.published.iter().map(|document| document.described).collect(),
             known_versions: builder.known_versions,
-            serves_cbor: (builder.feature_gate)(CBOR_GATE),
-            hides_enums: !builder.settings.features.openapi_enums,
-            hides_storage_version_hashes: !builder.settings.features.storage_version_hash,
+            serves_cbor: gates.is_on(&gates::CBOR_SERVING_AND_STORAGE),
+            hides_enums: !gates.is_on(&gates::OPENAPI_ENUMS),
+            hides_storage_version_hashes: !gates.is_on(&gates::STORAGE_VERSION_HASH),
         };
         let api = Arc::new(Api {
             authenticator: RequestAuthenticator {

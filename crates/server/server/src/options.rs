@@ -9,10 +9,14 @@ use pintle_auth::authentication::{AnonymousAccess, CurrentAnonymousAccess, Token
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_http::{TlsConfig, TlsMaterial};
 #[cfg(feature = "etcd")]
+use pintle_meta::gates;
 use pintle_registry::EtcdCodec;
 use pintle_resource::Group;
 #[cfg(feature = "etcd")]
 use pintle_resource::Resources;
+use pintle_schema::Gate;
+use pintle_schema::gates::FeatureGates;
+use pintle_schema::version::EffectiveVersion;
 #[cfg(feature = "etcd")]
 use pintle_storage::TranscodingStore;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store, StoreError};
@@ -41,8 +45,8 @@ pub struct Options {
     /// URLs of the etcd cluster that objects are kept in, instead of the data directory.
     #[cfg(feature = "etcd")]
     pub etcd_servers: Vec<String>,
-    /// The feature gates that are on.
-    pub feature_gates: Vec<String>,
+    /// The feature gates that flags set, in their order.
+    pub feature_gates: Vec<(&'static Gate, bool)>,
     /// The serving certificate and its key; one is made where they are not given.
     pub tls_cert_file: Option<PathBuf>,
     pub tls_private_key_file: Option<PathBuf>,
@@ -104,10 +108,11 @@ impl Options {
     /// A flag or gate is not known, or a value cannot be read.
     pub fn parse(
         arguments: impl IntoIterator<Item = String>,
-        gates: &[&str],
+        gates: &[&'static Gate],
         others: &[&str],
     ) -> Result<Options, OptionsError> {
         let mut options = Options::default();
+        let known = FeatureGates::of(gates::ALL.iter().chain(gates).copied());
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
             let (flag, value) = match argument.split_once('=') {
@@ -147,11 +152,10 @@ impl Options {
                     for gate in value.split(',').filter(|gate| !gate.is_empty()) {
                         let (name, on) = gate.split_once('=').unwrap_or((gate, ""));
                         let on: bool = on.parse().map_err(|_| invalid(format!("missing bool value for {name}")))?;
-                        if !gates.contains(&name) {
-                            return Err(invalid(format!("unrecognized feature gate: {name}")));
-                        }
-                        options.feature_gates.retain(|known| known != name);
-                        options.feature_gates.extend(on.then(|| name.to_owned()));
+                        let gate = known.find(name);
+                        let gate = gate.ok_or_else(|| invalid(format!("unrecognized feature gate: {name}")))?;
+                        gate.check(on, EffectiveVersion::default()).map_err(|error| invalid(error.to_string()))?;
+                        options.feature_gates.push((gate, on));
                     }
                 }
                 flag if others.contains(&flag) => options.others.push((flag.to_owned(), value)),
@@ -193,8 +197,7 @@ impl Options {
             authorizers.push(AuthenticatedUsers::named());
         }
         builder.prepend_authorizers(authorizers);
-        let gates = self.feature_gates.clone();
-        builder.set_feature_gate(move |gate| gates.iter().any(|on| on == gate));
+        self.feature_gates.iter().for_each(|(gate, value)| builder.gates.set(gate, *value));
         let socket = TcpListener::bind((self.bind_address, self.secure_port)).await.map_err(OptionsError::Bind)?;
         builder.listen(socket, Some(tls));
         Ok(builder)
@@ -259,10 +262,13 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::gates::alpha;
+
+    const FROBBER_2D: Gate = Gate::new("Frobber2D", &[alpha(36)]);
 
     fn parsed(arguments: &[&str]) -> Result<Options, String> {
         let arguments = arguments.iter().map(ToString::to_string);
-        Options::parse(arguments, &["Frobber2D"], &["--own"]).map_err(|error| error.to_string())
+        Options::parse(arguments, &[&FROBBER_2D], &["--own"]).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -270,7 +276,7 @@ mod tests {
         let options = parsed(&["--secure-port=1", "--data-dir", "d", "--feature-gates=Frobber2D=true", "--own", "x"]);
         let options = options.expect("good flags");
         assert_eq!((options.secure_port, options.data_dir), (1, Some("d".into())));
-        assert_eq!((options.feature_gates, options.others.len()), (vec!["Frobber2D".to_owned()], 1));
+        assert_eq!((options.feature_gates, options.others.len()), (vec![(&FROBBER_2D, true)], 1));
         let options = parsed(&["--authentication-skip-lookup", "--authentication-tolerate-lookup-failure=false"]);
         let delegation = options.expect("good flags").delegation;
         assert!(delegation.skip_lookup && !delegation.tolerate_lookup_failure);

@@ -6,6 +6,8 @@ use pintle_cache::Cache;
 use pintle_discovery::version::{self, EffectiveVersion};
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_schema::GateSet;
+use pintle_schema::gates::Stage;
 use pintle_storage::DiskSpace;
 use pintle_validation::OUTCOMES;
 use std::fs;
@@ -45,6 +47,8 @@ const RESERVE: Family = Family::gauge(
 );
 const REFUSED: Family =
     Family::counter("pintle_store_refused_writes_total", "Transactions that were refused because the store was full.");
+const ENABLED_FEATURES: Family =
+    Family::gauge("kubernetes_feature_enabled", "1 for each feature gate that is on.").beta();
 const VERSION: Family =
     Family::gauge("version_info", "1, labelled with the versions that the server behaves as and is compatible with.");
 const RECEIVED: Family = Family::counter("process_network_receive_bytes_total", "Bytes received.");
@@ -137,6 +141,20 @@ pub fn audit(stats: Arc<Stats>) -> impl Fn(&mut Exposition) + Send + Sync {
                 counts.into_iter().for_each(|(value, count)| out.sample(family.name, &[(label, value)], count));
             }
         }
+    }
+}
+
+/// The feature gates that are on.
+pub fn feature_gates(gates: &GateSet, out: &mut Exposition) {
+    out.family(&ENABLED_FEATURES);
+    for (gate, spec, is_on) in gates.listed() {
+        let stage = match spec.stage() {
+            Stage::Alpha => "ALPHA",
+            Stage::Beta => "BETA",
+            Stage::Ga => "",
+            Stage::Deprecated => "DEPRECATED",
+        };
+        out.sample(ENABLED_FEATURES.name, &[("name", gate.name()), ("stage", stage)], u8::from(is_on));
     }
 }
 

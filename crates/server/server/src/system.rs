@@ -3,13 +3,14 @@
 
 use pintle_discovery::version::EffectiveVersion;
 use pintle_registry::Environment;
+use pintle_schema::GateSet;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The system's clock and random numbers, and whether a feature gate is on.
+/// The system's clock and random numbers, and which feature gates are on.
 pub struct System {
-    pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    pub gates: Arc<GateSet>,
     pub version: EffectiveVersion,
 }
 
@@ -26,8 +27,8 @@ impl Environment for System {
         }
     }
 
-    fn feature_enabled(&self, gate: &str) -> bool {
-        (self.feature_gate)(gate)
+    fn gates(&self) -> &GateSet {
+        &self.gates
     }
 
     fn compatibility_minor(&self) -> Option<u32> {

@@ -2,6 +2,7 @@
 //!
 //! A rule that CEL cannot express is left out, and a published rule is never stricter than the validation.
 
+use pintle_schema::gates::{DECLARATIVE_VALIDATION_BETA, GateSet};
 use pintle_schema::names::CEL_RESERVED;
 use pintle_schema::rules::Rule;
 use pintle_schema::{Keys, ListKind, Literal, Type};
@@ -9,7 +10,7 @@ use pintle_tags::formats;
 
 /// Rules that are in force: those behind gates and of stages, as this server has them.
 pub(super) struct EnabledRules<'a> {
-    pub enabled: &'a dyn Fn(&str) -> bool,
+    pub gates: &'a GateSet,
 }
 
 impl EnabledRules<'_> {
@@ -18,9 +19,9 @@ impl EnabledRules<'_> {
         let mut all = Vec::new();
         for rule in rules {
             match rule {
-                Rule::IfEnabled(gate, inner) if (self.enabled)(gate) => all.extend(self.of(inner)),
-                Rule::IfDisabled(gate, inner) if !(self.enabled)(gate) => all.extend(self.of(inner)),
-                Rule::Beta(_, inner) if (self.enabled)("DeclarativeValidationBeta") => all.extend(self.of(inner)),
+                Rule::IfEnabled(gate, inner) if self.gates.is_on(gate) => all.extend(self.of(inner)),
+                Rule::IfDisabled(gate, inner) if !self.gates.is_on(gate) => all.extend(self.of(inner)),
+                Rule::Beta(_, inner) if self.gates.is_on(&DECLARATIVE_VALIDATION_BETA) => all.extend(self.of(inner)),
                 Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Alpha(..) | Rule::Beta(..) => {}
                 Rule::Message(_, inner) | Rule::First(inner) | Rule::Last(inner) => {
                     all.extend(self.of(inner));
@@ -211,8 +212,10 @@ pub(super) fn escaped(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pintle_schema::Gate;
     use pintle_schema::Slice::Static;
     use pintle_schema::Text;
+    use pintle_schema::gates::alpha;
     use pintle_schema::{ApiType, Type};
 
     #[derive(ApiType, Clone, Default, PartialEq)]
@@ -228,9 +231,12 @@ mod tests {
         names: Vec<String>,
     }
 
+    const ON: Gate = Gate::new("On", &[alpha(36)]);
+
     #[test]
     fn rules_in_cel() {
-        let in_force = EnabledRules { enabled: &|gate| gate == "On" };
+        let gates = GateSet::only([&ON]);
+        let in_force = EnabledRules { gates: &gates };
         let part = <Part as pintle_schema::ApiValue>::TYPE;
         let text = &Type::String;
         static CHAIN: Rule = Rule::Subfield(
@@ -238,8 +244,8 @@ mod tests {
             Static(&[Rule::EachVal(Static(&[Rule::Format("dns1123-label"), Rule::MaxBytes(9)]))]),
         );
         static GATED: Rule =
-            Rule::Subfield("namespace", Static(&[Rule::IfEnabled("On", Static(&[Rule::Required("")]))]));
-        static OFF: Rule = Rule::Subfield("name", Static(&[Rule::IfDisabled("On", Static(&[Rule::Forbidden("")]))]));
+            Rule::Subfield("namespace", Static(&[Rule::IfEnabled(&ON, Static(&[Rule::Required("")]))]));
+        static OFF: Rule = Rule::Subfield("name", Static(&[Rule::IfDisabled(&ON, Static(&[Rule::Forbidden("")]))]));
         static LENIENT: Rule = Rule::Subfield("name", Static(&[Rule::Optional, Rule::Pattern(Text::Static("a|b"))]));
         static WORD: Rule = Rule::NotEqual(Literal::String("a\"b"));
         static UNKNOWN: Rule = Rule::Format("http-header-name");

@@ -12,12 +12,9 @@ use super::schema::Schemas;
 use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, names, push};
 use crate::catalog::{Catalog, DiscoveredResource, VersionEntry};
 use crate::document::etag;
-use pintle_schema::{Map, Str, Value, value};
+use pintle_schema::{GateSet, Map, Str, Value, value};
 use std::cell::LazyCell;
 use std::collections::HashMap;
-
-/// Whether a feature gate is enabled, for rules with gates.
-pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
 
 /// `/openapi/v3`: where each document is. The addresses carry a hash of the documents, so that clients may keep them.
 ///
@@ -25,7 +22,7 @@ pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
 /// is given, which makes the document.
 pub fn index(
     catalog: &Catalog,
-    rules: Option<Gates<'_>>,
+    rules: Option<&GateSet>,
     hash_of: &mut dyn FnMut(&str, &dyn Fn() -> String) -> String,
 ) -> Vec<u8> {
     let asked = if rules.is_some() { "&rules=true" } else { "" };
@@ -86,7 +83,7 @@ pub fn custom_etag(catalog: &Catalog, path: &str) -> Option<String> {
 }
 
 /// The document at a path below `/openapi/v3/`, such as `apis/apps/v1`; `None` when there is none.
-pub fn document(catalog: &Catalog, path: &str, rules: Option<Gates<'_>>) -> Option<Vec<u8>> {
+pub fn document(catalog: &Catalog, path: &str, rules: Option<&GateSet>) -> Option<Vec<u8>> {
     let path = path.trim_matches('/');
     let (_, address, _) = addresses(catalog).into_iter().find(|(known, ..)| known == path)?;
     Some(write(catalog, &address, rules))
@@ -165,7 +162,7 @@ fn referred(schema: &Value) -> Option<&str> {
     reference.get("$ref")?.as_str()?.rsplit('/').next()
 }
 
-fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<u8> {
+fn write(catalog: &Catalog, address: &Address, rules: Option<&GateSet>) -> Vec<u8> {
     let mut routes = Routes::default();
     let is_custom = match address {
         Address::GroupVersion(group, version) => catalog.version(group, version).is_some_and(VersionEntry::is_custom),
@@ -192,7 +189,7 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
             Address::GroupVersion(group, version) => CommonKinds::Of(group, version),
             _ => CommonKinds::All(catalog),
         };
-        let rules = rules.map(|enabled| EnabledRules { enabled });
+        let rules = rules.map(|gates| EnabledRules { gates });
         let hides_enums = catalog.server().hides_enums;
         let schemas = Schemas { dialect: Dialect::V3, common, rules, hides_enums };
         let definitions = routes.definitions.iter();

@@ -4,6 +4,7 @@ use super::{default_catalog, everything, parse, walk, whole};
 use crate::catalog::{Catalog, DiscoveredResource, PublishedPath, ServerDescription};
 use crate::openapi::{v2, v3};
 use crate::version::EffectiveVersion;
+use pintle_schema::gates::{ALL_GATES, NO_GATES};
 use pintle_schema::{ApiType, Field, Form, Map, Presence, Ref, Slice, Str, Struct, Text, Type, Value, value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -462,7 +463,7 @@ fn custom_resources_have_their_schema_in_place() {
 
 /// The schema of a type in the document of a path, with its rules.
 fn with_rules(path: &str, name: &str) -> Value {
-    let document = parse(&v3::document(&default_catalog(), path, Some(&|gate| gate == "On")).expect("served"));
+    let document = parse(&v3::document(&default_catalog(), path, Some(&NO_GATES)).expect("served"));
     document.at(&["components", "schemas", name]).expect("defined").clone()
 }
 
@@ -484,10 +485,10 @@ fn rules_are_shown_when_asked_for() {
 #[test]
 fn published_rules_keep_properties_and_resolve() {
     let catalog = everything();
-    let index = parse(&v3::index(&catalog, Some(&|_| true), &mut |_, make| make()));
+    let index = parse(&v3::index(&catalog, Some(&ALL_GATES), &mut |_, make| make()));
     for (path, entry) in index.get("paths").and_then(Value::as_map).expect("paths").iter() {
         assert!(entry.str_at(&["serverRelativeURL"]).ends_with("&rules=true"), "{entry:?}");
-        let shown = parse(&v3::document(&catalog, path, Some(&|_| true)).expect("served"));
+        let shown = parse(&v3::document(&catalog, path, Some(&ALL_GATES)).expect("served"));
         let plain = parse(&v3::document(&catalog, path, None).expect("served"));
         check_references(path, &shown, &["components", "schemas"]);
         let mut count = 0;

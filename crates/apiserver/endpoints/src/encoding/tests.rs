@@ -1,6 +1,7 @@
 //! Tests: chunked lists equal their objects; hidden fields; indentation.
 
 mod forms;
+use pintle_schema::gates::{GateSet, NO_GATES};
 
 use super::pieces::PIECE;
 use super::*;
@@ -25,8 +26,8 @@ impl Environment for Clock {
         buffer.fill(0);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
+    fn gates(&self) -> &GateSet {
+        &NO_GATES
     }
 }
 

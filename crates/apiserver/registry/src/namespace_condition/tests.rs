@@ -1,5 +1,6 @@
 //! Tests: what becomes of a creation whose namespace changes while admission decides, and of many interleavings of creations with
 //! a deletion. Guarantees that admission waits until the test has changed the namespace. Must never depend on time.
+use pintle_schema::gates::{GateSet, NO_GATES};
 
 use crate::testing::{registry_of, wait};
 use crate::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
@@ -80,8 +81,8 @@ impl Environment for Counting {
         buffer.iter_mut().zip(number).for_each(|(byte, random)| *byte = random);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
+    fn gates(&self) -> &GateSet {
+        &NO_GATES
     }
 }
 

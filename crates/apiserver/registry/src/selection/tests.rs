@@ -1,4 +1,5 @@
 //! Tests: lists by an indexed field equal a filter over everything, with all options.
+use pintle_schema::gates::{GateSet, NO_GATES};
 
 use super::*;
 use crate::{AdmissionChain, Environment, ListOptions, Registry, Target};
@@ -19,8 +20,8 @@ impl Environment for Nowhere {
         buffer.fill(0);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
+    fn gates(&self) -> &GateSet {
+        &NO_GATES
     }
 }
 

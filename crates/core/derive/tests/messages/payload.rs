@@ -81,6 +81,12 @@ struct NoGate {
 }
 
 #[derive(ApiType, Clone, Default, PartialEq)]
+struct GateByName {
+    #[k8s(proto = 1, gate = "Frobber2D")]
+    a: i32,
+}
+
+#[derive(ApiType, Clone, Default, PartialEq)]
 struct NotOfTheType {
     #[k8s(proto = 1, neq = "x")]
     a: i32,

@@ -1,15 +1,15 @@
 //! Validation as in the server, for tests with their own types and rules.
 
-use pintle_schema::{Struct, Value, canonicalize};
+use pintle_schema::{GateSet, Struct, Value, canonicalize};
 use pintle_validation::{Group, Operation, Request, ValidationResult, Validator};
 
-/// The errors of an object, or of its update, with some gates enabled.
+/// The errors of an object, or of its update, with these gates.
 pub fn validate(
     group: &'static Group,
     schema: &'static Struct,
     new: &Value,
     old: Option<&Value>,
-    enabled: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
 ) -> ValidationResult {
     let canonical = |value: &Value| {
         let mut value = value.clone();
@@ -20,6 +20,6 @@ pub fn validate(
     let plan = book.plan(schema);
     assert!(plan.problems.is_empty(), "{:?}", plan.problems);
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    let request = Request { enabled, ..Request::new(operation) };
+    let request = Request { gates, ..Request::new(operation) };
     book.validate(schema, &canonical(new), old.map(canonical).as_ref(), &request)
 }

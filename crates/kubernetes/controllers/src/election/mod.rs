@@ -27,8 +27,6 @@ use tracing::debug;
 pub const CONTROLLER: &str = "leader-election-controller";
 /// The delay before a lease with candidates is processed again.
 const REQUEUE: Duration = Duration::from_secs(5);
-/// The feature gate.
-pub const GATE: &str = "CoordinatedLeaderElection";
 
 pub struct Election {
     index: Arc<ResourceIndex>,

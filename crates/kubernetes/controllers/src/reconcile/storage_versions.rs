@@ -6,6 +6,7 @@ use crate::queue::Outcome;
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
 use pintle_cache::{Event, Object, WatchFilter};
+use pintle_gates as gates;
 use pintle_registry::DeleteOptions;
 use pintle_registry::options::Propagation;
 use pintle_schema::{Time, View, ViewMut};
@@ -41,10 +42,8 @@ impl Reconciler for StorageVersions {
     const QUEUE: &'static str = "storageversion_garbage_collector_storageversions";
 
     fn new(index: Arc<ResourceIndex>) -> Option<Self> {
-        if !["StorageVersionAPI", "APIServerIdentity"]
-            .iter()
-            .all(|gate| index.registry.environment.feature_enabled(gate))
-        {
+        let gates = index.registry.environment.gates();
+        if !gates.is_on(&gates::STORAGE_VERSION_API) || !gates.is_on(&gates::API_SERVER_IDENTITY) {
             return None;
         }
         let storage_versions = index.stored("internal.apiserver.k8s.io", "storageversions")?;

@@ -9,6 +9,7 @@ pub mod rules;
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
 use crate::views::set_if_absent;
+use pintle_gates as gates;
 use pintle_resource::{
     Context, GENERAL, Group, NOT_SUPPORTED, NameRule, Part, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, STATUS_PATHS,
     Selectable, Served, Storage, Strategy, Subresource, Unserved,
@@ -57,7 +58,7 @@ fn certificate_signing_requests() -> Resource {
 
 fn cluster_trust_bundles() -> Resource {
     Resource {
-        served: Served::Gated("ClusterTrustBundle"),
+        served: Served::Gated(&gates::CLUSTER_TRUST_BUNDLE),
         storage: Some(cluster_trust_bundle_storage()),
         selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
         selector_refusal: NOT_SUPPORTED,
@@ -69,7 +70,7 @@ fn cluster_trust_bundles() -> Resource {
 
 fn pod_certificate_requests() -> Resource {
     Resource {
-        served: Served::Gated("PodCertificateRequest"),
+        served: Served::Gated(&gates::POD_CERTIFICATE_REQUEST),
         storage: Some(Storage::of::<v1beta1::PodCertificateRequest>()),
         subresources: vec![Subresource::status::<v1beta1::PodCertificateRequest>(&POD_CERTIFICATE_REQUEST_STATUS)],
         selectable: vec![
@@ -88,7 +89,7 @@ fn pod_certificate_requests() -> Resource {
 
 fn cluster_trust_bundles_v1alpha1() -> Resource {
     Resource {
-        served: Served::Gated("ClusterTrustBundle"),
+        served: Served::Gated(&gates::CLUSTER_TRUST_BUNDLE),
         storage: Some(cluster_trust_bundle_storage()),
         selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
         selector_refusal: NOT_SUPPORTED,

@@ -6,6 +6,7 @@
 use super::service_update;
 use crate::printing::printer;
 use crate::views::{clear, set_if_absent};
+use pintle_gates as gates;
 use pintle_resource::{
     Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy, Subresource, Verbs,
     WITH_STATUS,
@@ -45,7 +46,7 @@ pub(super) fn services() -> Resource {
 }
 
 static SERVICE: Strategy = Strategy {
-    name: NameRule::Gated("RelaxedServiceNameValidation", &NameRule::Label, &NameRule::Label1035),
+    name: NameRule::Gated(&gates::RELAXED_SERVICE_NAME_VALIDATION, &NameRule::Label, &NameRule::Label1035),
     create_on_update: true,
     delete_answers_object: true,
     prepare_create: Some(prepare_create),

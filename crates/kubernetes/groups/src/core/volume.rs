@@ -6,6 +6,7 @@
 
 use crate::printing::printer;
 use crate::views::{clear, take_old};
+use pintle_gates as gates;
 use pintle_resource::{Context, Part, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
@@ -65,7 +66,10 @@ fn prepare_claim(object: &mut Value, old: Option<&Value>, context: &Context) {
     let mut spec = claim_spec(object);
     let reference = spec.view().field(PersistentVolumeClaimSpec::DATA_SOURCE_REF);
     let namespace = reference.or_zero().field(TypedObjectReference::NAMESPACE).or_zero();
-    if !namespace.as_str().is_empty() && !in_use && !context.environment.enabled("CrossNamespaceVolumeDataSource") {
+    if !namespace.as_str().is_empty()
+        && !in_use
+        && !context.environment.enabled(&gates::CROSS_NAMESPACE_VOLUME_DATA_SOURCE)
+    {
         clear(&mut spec, PersistentVolumeClaimSpec::DATA_SOURCE_REF);
     }
     let view = spec.view();

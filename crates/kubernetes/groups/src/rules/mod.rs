@@ -14,6 +14,7 @@ pub(crate) mod tests;
 mod warning_tests;
 
 use pintle_expressions::FaultKind;
+use pintle_gates as gates;
 use pintle_schema::{ApiType, ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
 use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext, check, formats, named};
@@ -61,18 +62,15 @@ pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut ValidationContext<'_>) 
     }
 }
 
-/// The gate of addresses and blocks that must be written in one way only.
-pub const STRICT_ADDRESSES: &str = "StrictIPCIDRValidation";
-
 /// Validates an address in an old field; returns whether it is valid.
 pub fn legacy_ip(address: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
-    let messages = names::ip::ip_legacy(address, cx.enabled(STRICT_ADDRESSES));
+    let messages = names::ip::ip_legacy(address, cx.enabled(&gates::STRICT_IP_CIDR_VALIDATION));
     invalid_each(address, messages, path, cx)
 }
 
 /// Validates a CIDR in an old field; returns whether it is valid.
 pub fn legacy_cidr(block: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
-    let messages = names::ip::cidr_legacy(block, cx.enabled(STRICT_ADDRESSES));
+    let messages = names::ip::cidr_legacy(block, cx.enabled(&gates::STRICT_IP_CIDR_VALIDATION));
     invalid_each(block, messages, path, cx)
 }
 

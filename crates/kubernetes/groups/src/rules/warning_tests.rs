@@ -2,7 +2,9 @@
 
 use crate::rules::warnings::{MOST, Written};
 use crate::tests::resource_for;
-use pintle_schema::{ApiType, Struct, Value, value};
+use pintle_gates as gates;
+use pintle_schema::gates::NO_GATES;
+use pintle_schema::{ApiType, GateSet, Struct, Value, value};
 use pintle_types::admissionregistration::v1::ValidatingAdmissionPolicy;
 use pintle_types::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use pintle_types::batch::v1::{CronJob, Job};
@@ -11,11 +13,11 @@ use pintle_types::node::v1::RuntimeClass;
 use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass};
 
 fn warned(schema: &'static Struct, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
-    warned_with(&|_| false, schema, object, old, subresource)
+    warned_with(&NO_GATES, schema, object, old, subresource)
 }
 
 fn warned_with(
-    enabled: &dyn Fn(&str) -> bool,
+    gates: &GateSet,
     schema: &'static Struct,
     object: &Value,
     old: Option<&Value>,
@@ -23,7 +25,7 @@ fn warned_with(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some(warn) = resource_for(schema).warn {
-        warn(&Written { object, old, subresource, enabled }, &mut warnings);
+        warn(&Written { object, old, subresource, gates }, &mut warnings);
     }
     warnings
 }
@@ -249,8 +251,8 @@ fn quotas_accounts_and_policies() {
         reported[0].starts_with("metadata.name: names ending with \".static.k8s.io\" are reserved"),
         "{reported:?}"
     );
-    let is_on = |gate: &str| gate == "ManifestBasedAdmissionControlConfig";
-    assert_eq!(warned_with(&is_on, ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), ""), [""; 0]);
+    let on = GateSet::only([&gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG]);
+    assert_eq!(warned_with(&on, ValidatingAdmissionPolicy::schema(), &policy, Some(&policy), ""), [""; 0]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
+use pintle_gates as gates;
 use pintle_resource::{
     GENERAL, Group, Resource, STATUS_ALONE, STATUS_PATHS, Served, Storage, Strategy, Subresource, Unserved,
 };
@@ -47,7 +48,7 @@ fn priority_classes() -> Resource {
 
 fn pod_groups() -> Resource {
     Resource {
-        served: Served::Gated("GenericWorkload"),
+        served: Served::Gated(&gates::GENERIC_WORKLOAD),
         storage: Some(Storage::of::<v1alpha2::PodGroup>()),
         subresources: vec![Subresource::status::<v1alpha2::PodGroup>(&STATUS_ALONE)],
         strategy: &POD_GROUP,
@@ -59,7 +60,7 @@ fn pod_groups() -> Resource {
 
 fn workloads() -> Resource {
     Resource {
-        served: Served::Gated("GenericWorkload"),
+        served: Served::Gated(&gates::GENERIC_WORKLOAD),
         storage: Some(Storage::of::<v1alpha2::Workload>()),
         printer: printer(&columns::WORKLOAD),
         introduced: 36,

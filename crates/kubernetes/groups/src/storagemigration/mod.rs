@@ -7,6 +7,7 @@ pub(crate) mod rules;
 
 use crate::group::{TypeFunctions, version};
 use crate::printing::printer;
+use pintle_gates as gates;
 use pintle_resource::{Group, Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS};
 use pintle_schema::Str;
 use pintle_types::storagemigration::v1beta1;
@@ -28,7 +29,7 @@ static STORAGE_VERSION_MIGRATION: Strategy = Strategy { unconditional_update: fa
 
 fn storage_version_migrations() -> Resource {
     Resource {
-        served: Served::Gated("StorageVersionMigrator"),
+        served: Served::Gated(&gates::STORAGE_VERSION_MIGRATOR),
         storage: Some(Storage::of::<v1beta1::StorageVersionMigration>()),
         subresources: vec![Subresource::status::<v1beta1::StorageVersionMigration>(&STATUS_ALONE)],
         strategy: &STORAGE_VERSION_MIGRATION,

@@ -4,7 +4,7 @@
 
 use crate::{all, find, groups};
 use pintle_resource::{Action, Context, FieldValue, Path, Resource, Strategy, StrategyEnvironment, Verbs, convert_now};
-use pintle_schema::{Struct, Type, Value, canonicalize};
+use pintle_schema::{Gate, Struct, Type, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
 struct AllOff;
 
 impl StrategyEnvironment for AllOff {
-    fn enabled(&self, _: &str) -> bool {
+    fn enabled(&self, _: &Gate) -> bool {
         false
     }
 

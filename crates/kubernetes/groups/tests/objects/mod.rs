@@ -2,9 +2,11 @@
 //! Guarantees that they are valid. Must never grow smaller, or the bounds mean less.
 
 use pintle_codec::json;
-use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
+use pintle_schema::gates::{DECLARATIVE_VALIDATION, DECLARATIVE_VALIDATION_BETA};
+use pintle_schema::{ApiType, GateSet, Struct, Value, canonicalize, value};
 use pintle_types::core::v1::{ConfigMap, Pod};
 use pintle_validation::{Operation, Request};
+use std::sync::LazyLock;
 
 fn container(name: &str) -> Value {
     value!({
@@ -91,11 +93,18 @@ pub fn relabelled(schema: &'static Struct, object: &Value) -> Value {
     read(schema, new)
 }
 
+/// The gates that decide which rules of tags run.
+pub fn gates() -> &'static GateSet {
+    static GATES: LazyLock<GateSet> =
+        LazyLock::new(|| GateSet::only([&DECLARATIVE_VALIDATION, &DECLARATIVE_VALIDATION_BETA]));
+    &GATES
+}
+
 /// A request as the server's, with the gates of a release.
 pub fn request(operation: Operation) -> Request<'static> {
     Request {
         name_check: &|name, _| pintle_schema::names::dns1123_subdomain(name),
-        enabled: &|gate| matches!(gate, "DeclarativeValidation" | "DeclarativeValidationBeta"),
+        gates: gates(),
         ..Request::new(operation)
     }
 }

@@ -4,6 +4,7 @@
 use super::NodeRequest;
 use crate::pod_references::is_mirror;
 use crate::request::Kind;
+use pintle_gates as gates;
 use pintle_registry::Operation;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{ApiValue, View, names::quoted};
@@ -16,7 +17,7 @@ const ACCOUNTS: Kind<ServiceAccount> = Kind::new("", "serviceaccounts");
 
 pub(super) fn check(asked: NodeRequest<'_>) -> Result<()> {
     let NodeRequest { request, node, .. } = asked;
-    let is_enabled = request.environment().feature_enabled("PodCertificateRequest");
+    let is_enabled = request.environment().gates().is_on(&gates::POD_CERTIFICATE_REQUEST);
     asked.demand(is_enabled, "PodCertificateRequest feature gate is disabled")?;
     let operation = request.operation();
     asked.demand(operation == Operation::Create, format_args!("unexpected operation {}", operation.name()))?;

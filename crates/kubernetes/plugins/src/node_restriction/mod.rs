@@ -11,6 +11,7 @@ use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use crate::signing_request;
 use pintle_auth::users;
+use pintle_gates as gates;
 use pintle_kubernetes_auth::node::LEASE_NAMESPACE;
 use pintle_kubernetes_auth::node_of;
 use pintle_registry::status::{Result, Status};
@@ -212,7 +213,7 @@ fn check_signing_request(asked: NodeRequest<'_>) -> Result<()> {
     let spec = View::<CertificateSigningRequest>::new(asked.object).field(CertificateSigningRequest::SPEC);
     let signer = spec.field(CertificateSigningRequestSpec::SIGNER_NAME).as_str();
     let is_insecure_allowed =
-        asked.request.environment().feature_enabled("AllowInsecureKubeletCertificateSigningRequests");
+        asked.request.environment().gates().is_on(&gates::ALLOW_INSECURE_KUBELET_CERTIFICATE_SIGNING_REQUESTS);
     if asked.request.operation() != Operation::Create || !SIGNERS.contains(&signer) || is_insecure_allowed {
         return Ok(());
     }

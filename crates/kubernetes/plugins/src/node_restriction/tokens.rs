@@ -5,6 +5,7 @@ use super::{NodeRequest, pods};
 use crate::pod_references::claim;
 use crate::request::{Kind, Request};
 use pintle_auth::Attributes;
+use pintle_gates as gates;
 use pintle_kubernetes_auth::node_of;
 use pintle_registry::status::Result;
 use pintle_resource::MaybeReady;
@@ -74,7 +75,7 @@ fn unnamed_audience(asked: NodeRequest<'_>) -> Result<Option<String>> {
     )?;
     let is_here = pod.spec.node_name == asked.node;
     asked.demand(is_here, "node requested token bound to a pod scheduled on a different node")?;
-    if !asked.request.environment().feature_enabled("ServiceAccountNodeAudienceRestriction") {
+    if !asked.request.environment().gates().is_on(&gates::SERVICE_ACCOUNT_NODE_AUDIENCE_RESTRICTION) {
         return Ok(None);
     }
     let audience = match &spec.audiences[..] {

@@ -65,7 +65,7 @@ pub struct CustomResourceDefinitionSpec {
     #[k8s(proto = 8, optional, list_type = atomic)]
     pub additional_printer_columns: Vec<CustomResourceColumnDefinition>,
     /// Selectable fields shared by all versions; excludes settings per version.
-    #[k8s(proto = 11, optional, list_type = atomic, gate = "CustomResourceFieldSelectors")]
+    #[k8s(proto = 11, optional, list_type = atomic, gate = pintle_gates::CUSTOM_RESOURCE_FIELD_SELECTORS)]
     pub selectable_fields: Vec<SelectableField>,
     /// How objects are converted between versions.
     #[k8s(proto = 9, optional)]

@@ -53,7 +53,7 @@ pub struct RollingUpdateStatefulSetStrategy {
     pub partition: Option<i32>,
     /// Pods that may be unavailable during the update, as a number or a percentage of the replicas
     /// rounded up. Must not be 0; defaults to 1.
-    #[k8s(proto = 2, optional, gate = "MaxUnavailableStatefulSet")]
+    #[k8s(proto = 2, optional, gate = pintle_gates::MAX_UNAVAILABLE_STATEFUL_SET)]
     pub max_unavailable: Option<IntOrString>,
 }
 

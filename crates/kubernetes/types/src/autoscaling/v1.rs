@@ -42,8 +42,8 @@ pub struct HorizontalPodAutoscalerSpec {
         proto = 2,
         optional,
         default = 1,
-        if_disabled(HPAScaleToZero)(minimum = 1),
-        if_enabled(HPAScaleToZero)(minimum = 0)
+        if_disabled(pintle_gates::HPA_SCALE_TO_ZERO)(minimum = 1),
+        if_enabled(pintle_gates::HPA_SCALE_TO_ZERO)(minimum = 0)
     )]
     pub min_replicas: Option<i32>,
     /// Upper limit on replicas; must not lie below the lower limit.

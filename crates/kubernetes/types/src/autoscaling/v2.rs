@@ -43,8 +43,8 @@ pub struct HorizontalPodAutoscalerSpec {
         proto = 2,
         optional,
         default = 1,
-        if_disabled(HPAScaleToZero)(minimum = 1),
-        if_enabled(HPAScaleToZero)(minimum = 0)
+        if_disabled(pintle_gates::HPA_SCALE_TO_ZERO)(minimum = 1),
+        if_enabled(pintle_gates::HPA_SCALE_TO_ZERO)(minimum = 0)
     )]
     pub min_replicas: Option<i32>,
     /// Upper limit on replicas; must not lie below the lower limit.
@@ -132,7 +132,7 @@ pub struct HPAScalingRules {
     #[k8s(proto = 2, list_type = atomic, required = "must specify at least one Policy", published = optional)]
     pub policies: Vec<HPAScalingPolicy>,
     /// Relative deviation from the target that triggers no change; 10% unless set.
-    #[k8s(proto = 4, optional, gate = "HPAConfigurableTolerance")]
+    #[k8s(proto = 4, optional, gate = pintle_gates::HPA_CONFIGURABLE_TOLERANCE)]
     pub tolerance: Option<Quantity>,
 }
 

@@ -279,7 +279,7 @@ pub struct JobSpec {
     pub pod_replacement_policy: Option<PodReplacementPolicy>,
     /// Controller responsible for the Job, as a domain-prefixed path such as "example.com/queue".
     /// Absent means the built-in controller; cannot be changed.
-    #[k8s(proto = 15, optional, gate = "JobManagedBy", last(max_bytes = 63))]
+    #[k8s(proto = 15, optional, gate = pintle_gates::JOB_MANAGED_BY, last(max_bytes = 63))]
     pub managed_by: Option<String>,
 }
 

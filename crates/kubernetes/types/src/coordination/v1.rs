@@ -48,14 +48,14 @@ pub struct LeaseSpec {
     #[k8s(proto = 5, optional, minimum = 0)]
     pub lease_transitions: Option<i32>,
     /// Election method when the leader is chosen by coordinated election.
-    #[k8s(proto = 6, optional, gate = "CoordinatedLeaderElection")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::COORDINATED_LEADER_ELECTION)]
     pub strategy: Option<CoordinatedLeaseStrategy>,
     /// Candidate the current holder should yield to; needs a strategy.
     #[k8s(
         proto = 7,
         optional,
-        gate = "CoordinatedLeaderElection",
-        if_enabled(CoordinatedLeaderElection)(
+        gate = pintle_gates::COORDINATED_LEADER_ELECTION,
+        if_enabled(pintle_gates::COORDINATED_LEADER_ELECTION)(
             when(strategy = "")(
                 unless(preferred_holder = "")(forbidden = "may only be specified if `strategy` is defined")
             )

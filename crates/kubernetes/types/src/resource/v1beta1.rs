@@ -39,22 +39,34 @@ pub struct DeviceRequestAllocationResult {
     #[k8s(proto = 4, published = required, always, format = "dns1123-label")]
     pub device: String,
     /// Whether it was received with administrative access.
-    #[k8s(proto = 5, optional, gate = "DRAAdminAccess")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::DRA_ADMIN_ACCESS)]
     pub admin_access: Option<bool>,
     /// Tolerations copied from the request.
-    #[k8s(proto = 6, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 6, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS)]
     pub tolerations: Vec<DeviceToleration>,
     /// Binding conditions copied from the device.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 7,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_conditions: Vec<String>,
     /// Binding failure conditions copied from the device.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 8,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_failure_conditions: Vec<String>,
     /// Identifies this share of a device given to several claims.
-    #[k8s(proto = 9, name = "shareID", optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 9, name = "shareID", optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub share_id: Option<String>,
     /// Amounts taken from a shared device.
-    #[k8s(proto = 10, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 10, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub consumed_capacity: BTreeMap<String, Quantity>,
 }
 
@@ -77,16 +89,16 @@ pub struct DeviceRequest {
     #[k8s(proto = 5, optional)]
     pub count: i64,
     /// Reaches devices already in use, for monitoring; needs a labelled namespace.
-    #[k8s(proto = 6, optional, gate = "DRAAdminAccess")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::DRA_ADMIN_ACCESS)]
     pub admin_access: Option<bool>,
     /// Alternatives in order of preference; the first one possible is taken.
-    #[k8s(proto = 7, list_type = atomic, gate = "DRAPrioritizedList", optional, max_items = 8)]
+    #[k8s(proto = 7, list_type = atomic, gate = pintle_gates::DRA_PRIORITIZED_LIST, optional, max_items = 8)]
     pub first_available: Vec<DeviceSubRequest>,
     /// Device taints this request puts up with.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 8, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS)]
     pub tolerations: Vec<DeviceToleration>,
     /// Amounts needed from each device.
-    #[k8s(proto = 9, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 9, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub capacity: Option<CapacityRequirements>,
 }
 
@@ -109,10 +121,10 @@ pub struct DeviceSubRequest {
     #[k8s(proto = 5, optional)]
     pub count: i64,
     /// Device taints this alternative puts up with.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 7, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS)]
     pub tolerations: Vec<DeviceToleration>,
     /// Amounts needed from each device.
-    #[k8s(proto = 8, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 8, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub capacity: Option<CapacityRequirements>,
 }
 
@@ -138,10 +150,10 @@ pub struct ResourceSliceSpec {
     #[k8s(proto = 6, optional, list_type = atomic)]
     pub devices: Vec<Device>,
     /// Whether each device states its own reachable nodes.
-    #[k8s(proto = 7, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub per_device_node_selection: Option<bool>,
     /// Budgets that several devices of the pool draw from.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRAPartitionableDevices", max_items = 8)]
+    #[k8s(proto = 8, optional, list_type = atomic, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES, max_items = 8)]
     pub shared_counters: Vec<CounterSet>,
 }
 
@@ -166,34 +178,51 @@ pub struct BasicDevice {
     #[k8s(proto = 2, optional)]
     pub capacity: BTreeMap<String, DeviceCapacity>,
     /// What the device takes from shared budgets when allocated.
-    #[k8s(proto = 3, optional, list_type = atomic, gate = "DRAPartitionableDevices", max_items = 2)]
+    #[k8s(proto = 3, optional, list_type = atomic, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES, max_items = 2)]
     pub consumes_counters: Vec<DeviceCounterConsumption>,
     /// Node able to use the device, when nodes differ by device.
-    #[k8s(proto = 4, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 4, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub node_name: Option<String>,
     /// Nodes able to use the device, when nodes differ by device.
     #[k8s(proto = 5, optional)]
     pub node_selector: Option<NodeSelector>,
     /// Whether every node can use the device, when nodes differ by device.
-    #[k8s(proto = 6, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub all_nodes: Option<bool>,
     /// Marks that keep claims without matching toleration away.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceTaints", max_items = 16)]
+    #[k8s(proto = 7, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS, max_items = 16)]
     pub taints: Vec<DeviceTaint>,
     /// Whether allocating the device ties its claim to the chosen node.
-    #[k8s(proto = 8, optional, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 8,
+        optional,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binds_to_node: Option<bool>,
     /// Condition types that must become true before the pod is bound.
-    #[k8s(proto = 9, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 9,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_conditions: Vec<String>,
     /// Condition types which, once true, mean that preparing the device failed.
-    #[k8s(proto = 10, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 10,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_failure_conditions: Vec<String>,
     /// Whether several claims may share the device at the same time.
-    #[k8s(proto = 11, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 11, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub allow_multiple_allocations: Option<bool>,
     /// Node resources, like cpu or memory, that using the device also takes up.
-    #[k8s(proto = 12, optional, gate = "DRANodeAllocatableResources")]
+    #[k8s(proto = 12, optional, gate = pintle_gates::DRA_NODE_ALLOCATABLE_RESOURCES)]
     pub node_allocatable_resource_mappings: BTreeMap<String, NodeAllocatableResourceMapping>,
 }
 

@@ -70,7 +70,7 @@ pub struct PodGroupTemplate {
     #[k8s(proto = 2, published = required, always)]
     pub scheduling_policy: PodGroupSchedulingPolicy,
     /// Placement conditions for the group as one.
-    #[k8s(proto = 3, optional, always, gate = "TopologyAwareWorkloadScheduling")]
+    #[k8s(proto = 3, optional, always, gate = pintle_gates::TOPOLOGY_AWARE_WORKLOAD_SCHEDULING)]
     pub scheduling_constraints: Option<PodGroupSchedulingConstraints>,
     /// Device claims shared by the group's pods.
     #[k8s(
@@ -80,17 +80,17 @@ pub struct PodGroupTemplate {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DRAWorkloadResourceClaims"
+        gate = pintle_gates::DRA_WORKLOAD_RESOURCE_CLAIMS
     )]
     pub resource_claims: Vec<PodGroupResourceClaim>,
     /// Whether pods are displaced one by one or all together; Pod when unset.
-    #[k8s(proto = 5, optional, gate = "WorkloadAwarePreemption")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::WORKLOAD_AWARE_PREEMPTION)]
     pub disruption_mode: Option<DisruptionMode>,
     /// Priority class of the group.
-    #[k8s(proto = 6, optional, gate = "WorkloadAwarePreemption")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::WORKLOAD_AWARE_PREEMPTION)]
     pub priority_class_name: String,
     /// Priority number of the group, derived from its class.
-    #[k8s(proto = 7, optional, gate = "WorkloadAwarePreemption")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::WORKLOAD_AWARE_PREEMPTION)]
     pub priority: Option<i32>,
 }
 
@@ -185,7 +185,7 @@ pub struct PodGroupSpec {
     #[k8s(proto = 2, published = required, always)]
     pub scheduling_policy: PodGroupSchedulingPolicy,
     /// Placement conditions for the group as one.
-    #[k8s(proto = 3, optional, gate = "TopologyAwareWorkloadScheduling")]
+    #[k8s(proto = 3, optional, gate = pintle_gates::TOPOLOGY_AWARE_WORKLOAD_SCHEDULING)]
     pub scheduling_constraints: Option<PodGroupSchedulingConstraints>,
     /// Device claims shared by the group's pods.
     #[k8s(
@@ -195,17 +195,17 @@ pub struct PodGroupSpec {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DRAWorkloadResourceClaims"
+        gate = pintle_gates::DRA_WORKLOAD_RESOURCE_CLAIMS
     )]
     pub resource_claims: Vec<PodGroupResourceClaim>,
     /// Whether pods are displaced one by one or all together; Pod when unset.
-    #[k8s(proto = 5, optional, gate = "WorkloadAwarePreemption", default = "Pod", published = default)]
+    #[k8s(proto = 5, optional, gate = pintle_gates::WORKLOAD_AWARE_PREEMPTION, default = "Pod", published = default)]
     pub disruption_mode: Option<DisruptionMode>,
     /// Priority class of the group.
-    #[k8s(proto = 6, optional, gate = "WorkloadAwarePreemption")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::WORKLOAD_AWARE_PREEMPTION)]
     pub priority_class_name: String,
     /// Priority number of the group, derived from its class.
-    #[k8s(proto = 7, optional, gate = "WorkloadAwarePreemption")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::WORKLOAD_AWARE_PREEMPTION)]
     pub priority: Option<i32>,
 }
 
@@ -230,7 +230,7 @@ pub struct PodGroupStatus {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DRAWorkloadResourceClaims"
+        gate = pintle_gates::DRA_WORKLOAD_RESOURCE_CLAIMS
     )]
     pub resource_claim_statuses: Vec<PodGroupResourceClaimStatus>,
 }

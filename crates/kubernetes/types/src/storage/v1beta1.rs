@@ -43,16 +43,16 @@ pub struct CSIDriverSpec {
     #[k8s(proto = 7, optional, default = false)]
     pub requires_republish: Option<bool>,
     /// Whether volumes can be mounted with an SELinux context option.
-    #[k8s(proto = 8, optional, gate = "SELinuxMountReadWriteOncePod")]
+    #[k8s(proto = 8, optional, gate = pintle_gates::SELINUX_MOUNT_READ_WRITE_ONCE_POD)]
     pub se_linux_mount: Option<bool>,
     /// Seconds between refreshes of attachable volume counts; at least 10, never when unset.
-    #[k8s(proto = 9, optional, gate = "MutableCSINodeAllocatableCount")]
+    #[k8s(proto = 9, optional, gate = pintle_gates::MUTABLE_CSI_NODE_ALLOCATABLE_COUNT)]
     pub node_allocatable_update_period_seconds: Option<i64>,
     /// Whether service account tokens arrive through the secrets field of mount requests.
-    #[k8s(proto = 10, optional, gate = "CSIServiceAccountTokenSecrets")]
+    #[k8s(proto = 10, optional, gate = pintle_gates::CSI_SERVICE_ACCOUNT_TOKEN_SECRETS)]
     pub service_account_token_in_secrets: Option<bool>,
     /// Whether pods using the driver avoid nodes where it is not installed.
-    #[k8s(proto = 11, optional, gate = "VolumeLimitScaling")]
+    #[k8s(proto = 11, optional, gate = pintle_gates::VOLUME_LIMIT_SCALING)]
     pub prevent_pod_scheduling_if_missing: Option<bool>,
 }
 

@@ -1,6 +1,7 @@
 //! Command lines of servers that behave as an earlier release. Guarantees that what such a release lacks is refused by name.
 
 use super::run;
+use pintle_gates as gates;
 
 #[test]
 fn apis_and_gates_of_an_emulated_release() {
@@ -8,7 +9,7 @@ fn apis_and_gates_of_an_emulated_release() {
     let emulated = "pintle --emulated-version=1.35";
     let config = run("pintle --emulated-version=1.34 --feature-gates=WatchList=false").expect("valid");
     assert_eq!(config.runtime_config.version.compatibility_minor, 33);
-    assert!(!config.feature_gates.enabled("WatchList") && !config.feature_gates.enabled("EnvFiles"));
+    assert!(!config.feature_gates.is_on(&gates::WATCH_LIST) && !config.feature_gates.is_on(&gates::ENV_FILES));
     // Explicit items may name what is later only if a flag allows it.
     for (line, error) in [
         (
@@ -39,7 +40,7 @@ fn apis_and_gates_of_an_emulated_release() {
         let config = run(line).expect("valid");
         let group = pintle_groups::groups().iter().find(|known| known.name == group).expect("a group");
         let resource = pintle_groups::find(&group.name, version, plural).expect("a resource");
-        config.runtime_config.serves(resource, Some(group), &|name| config.feature_gates.enabled(name))
+        config.runtime_config.serves(resource, Some(group), &config.feature_gates)
     };
     let policies =
         |line: &str, version| serves(line, "admissionregistration.k8s.io", version, "mutatingadmissionpolicies");

@@ -2,6 +2,7 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
+use crate::gates;
 use std::collections::BTreeMap;
 
 use pintle_schema::{ApiType, FieldsV1, RawExtension, Time, string_type};
@@ -100,7 +101,7 @@ pub struct ListMeta {
     pub remaining_item_count: Option<i64>,
     /// Tells which shard of the collection this list holds; absent when the list covers the whole
     /// collection.
-    #[k8s(proto = 5, optional, gate = "ShardedListAndWatch")]
+    #[k8s(proto = 5, optional, gate = gates::SHARDED_LIST_AND_WATCH)]
     pub shard_info: Option<ShardInfo>,
 }
 

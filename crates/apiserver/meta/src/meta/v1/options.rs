@@ -2,6 +2,7 @@
 //! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
 //! Data only: what a server does with these objects must never be decided here.
 
+use crate::gates;
 use pintle_schema::{ApiType, string_type};
 
 use super::{IncludeObjectPolicy, TypeMeta};
@@ -53,7 +54,7 @@ pub struct ListOptions {
     #[k8s(proto = 11, optional)]
     pub send_initial_events: Option<bool>,
     /// Restricts a list or watch to one shard of the collection; absent covers everything.
-    #[k8s(proto = 15, optional, gate = "ShardedListAndWatch")]
+    #[k8s(proto = 15, optional, gate = gates::SHARDED_LIST_AND_WATCH)]
     pub shard_selector: String,
 }
 

@@ -1,7 +1,10 @@
 //! What the checks of places must let pass: numbers and texts under names of their own.
 
-use pintle_schema::{ApiType, IntOrString, string_type};
+use pintle_schema::gates::alpha;
+use pintle_schema::{ApiType, Gate, IntOrString, string_type};
 use std::collections::BTreeMap;
+
+const GATE: Gate = Gate::new("Gate", &[alpha(36)]);
 
 string_type! {
     /// A color.
@@ -27,11 +30,11 @@ struct Part {
 }
 
 #[derive(ApiType, Clone, Default, PartialEq)]
-#[k8s(subfield(color)(required), if_enabled(Gate)(immutable))]
+#[k8s(subfield(color)(required), if_enabled(GATE)(immutable))]
 struct Whole {
     #[k8s(proto = 1, enum, max_length = 10)]
     color: Color,
-    #[k8s(proto = 2, optional, minimum = 1, format = "int-or-percent")]
+    #[k8s(proto = 2, optional, gate = GATE, gate = self::GATE, minimum = 1, format = "int-or-percent")]
     count: Option<IntOrString>,
     #[k8s(proto = 3, optional, max_items = 10)]
     names: Names,

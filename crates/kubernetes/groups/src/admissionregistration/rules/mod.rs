@@ -10,6 +10,7 @@ mod webhook;
 mod webhook_client;
 
 use crate::rules::warnings::Written;
+use pintle_gates as gates;
 use pintle_schema::ApiType;
 use pintle_types::admissionregistration::{v1, v1beta1};
 use pintle_types::meta::v1::ObjectMeta;
@@ -24,15 +25,15 @@ pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, custom_rul
 /// The suffix of the names of objects that are read from files.
 pub const STATIC_SUFFIX: &str = ".static.k8s.io";
 
-/// The feature gate of objects that are read from files.
-pub const MANIFESTS_GATE: &str = "ManifestBasedAdmissionControlConfig";
-
 /// Warns of a name that is reserved for configurations in files, unless it is refused.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     // Metadata has the same path in every object.
     let metadata = written.view::<v1::ValidatingAdmissionPolicy>().field(v1::ValidatingAdmissionPolicy::METADATA);
     let is_reserved = metadata.field(ObjectMeta::NAME).as_str().ends_with(STATIC_SUFFIX);
-    if written.subresource.is_empty() && is_reserved && !(written.enabled)(MANIFESTS_GATE) {
+    if written.subresource.is_empty()
+        && is_reserved
+        && !written.gates.is_on(&gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG)
+    {
         warnings.push(format!("metadata.name: {}", reserved()));
     }
 }
@@ -49,7 +50,7 @@ fn name_is_free(policy: At<'_, v1::ValidatingAdmissionPolicy>, cx: &mut Validati
     // Metadata has the same path in every object.
     let metadata = policy.path.to(v1::ValidatingAdmissionPolicy::METADATA);
     let name = policy.new.field(v1::ValidatingAdmissionPolicy::METADATA).field(ObjectMeta::NAME).as_str();
-    if cx.enabled(MANIFESTS_GATE) && name.ends_with(STATIC_SUFFIX) {
+    if cx.enabled(&gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG) && name.ends_with(STATIC_SUFFIX) {
         cx.errors.invalid(metadata.to(ObjectMeta::NAME), name, reserved());
     }
 }

@@ -1,4 +1,6 @@
 //! Rules of policies and webhooks on single objects.
+use pintle_gates as gates;
+use pintle_schema::gates::{ALL_GATES, NO_GATES};
 
 use crate::rules::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};
@@ -13,7 +15,7 @@ fn validate(schema: &'static Struct, object: Value) -> Vec<String> {
         Request {
             api_version: "admissionregistration.k8s.io/v1",
             namespaced: false,
-            enabled: &|_| true,
+            gates: &ALL_GATES,
             ..Request::new(Operation::Create)
         },
     )
@@ -61,7 +63,7 @@ fn names_of_configurations_in_files_are_reserved() {
         let request = Request {
             api_version: "admissionregistration.k8s.io/v1",
             namespaced: false,
-            enabled: &|name| gate && name == super::MANIFESTS_GATE,
+            gates: &NO_GATES.clone().with(&gates::MANIFEST_BASED_ADMISSION_CONTROL_CONFIG, gate),
             ..Request::new(operation)
         };
         let object = value!({"metadata": {"name": (name), "resourceVersion": "1"}, "spec": spec});

@@ -4,6 +4,7 @@ use super::workload;
 use crate::core::rules::pod::annotations as annotations_of_pods;
 use crate::rules::internal_form::in_full;
 use crate::rules::{items, put_before, text_in};
+use pintle_gates as gates;
 use pintle_schema::{Value, names};
 use pintle_types::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
@@ -127,7 +128,7 @@ pub fn rolling_update_alone(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mu
 /// Pods cannot be replaced while none may be missing.
 pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut ValidationContext<'_>) {
     let unavailable = update.new.field(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
-    if cx.enabled("MaxUnavailableStatefulSet") && unavailable.is_set() && workload::is_none(unavailable) {
+    if cx.enabled(&gates::MAX_UNAVAILABLE_STATEFUL_SET) && unavailable.is_set() && workload::is_none(unavailable) {
         let path = update.path.to(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
         cx.errors.invalid(path, unavailable.value().clone(), "cannot be 0");
     }

@@ -5,6 +5,7 @@ use crate::apps::rules::workload;
 use crate::rules::internal_form::in_full_as_sent;
 use crate::rules::label_selector;
 use crate::rules::{immutable, label_selector as valid_selector};
+use pintle_gates as gates;
 use pintle_schema::{FieldName, Value, View, names, value};
 use pintle_types::batch::v1::{Job, JobSpec, JobStatus};
 use pintle_types::core::v1::{Affinity, Container, PodSpec, PodTemplateSpec, ResourceRequirements};
@@ -159,9 +160,9 @@ fn what_is_open(old: View<'_, Job>, cx: &ValidationContext<'_>) -> (bool, bool) 
     let never_started = !status.field(JobStatus::START_TIME).is_set();
     let idle =
         status.field(JobStatus::ACTIVE).get() == 0 && (never_started || super::job_status::is_true(old, "Suspended"));
-    let scheduling =
-        suspended && if cx.enabled("MutableSchedulingDirectivesForSuspendedJobs") { idle } else { never_started };
-    (scheduling, suspended && idle && cx.enabled("MutablePodResourcesForSuspendedJobs"))
+    let scheduling = suspended
+        && if cx.enabled(&gates::MUTABLE_SCHEDULING_DIRECTIVES_FOR_SUSPENDED_JOBS) { idle } else { never_started };
+    (scheduling, suspended && idle && cx.enabled(&gates::MUTABLE_POD_RESOURCES_FOR_SUSPENDED_JOBS))
 }
 
 fn open_scheduling(expected: &mut Value, now: &Value) {

@@ -1,16 +1,14 @@
 //! Rules of Lease.
 
 use crate::rules::invalid_each;
+use pintle_gates as gates;
 use pintle_schema::names;
 use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
 use pintle_validation::{At, FieldPath, ValidationContext};
 
-/// The gate of strategies.
-const STRATEGIES: &str = "CoordinatedLeaderElection";
-
 /// How the holder is chosen, where it is.
 pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx: &mut ValidationContext<'_>) {
-    if let Some(name) = strategy.new.value().as_str().filter(|_| cx.enabled(STRATEGIES)) {
+    if let Some(name) = strategy.new.value().as_str().filter(|_| cx.enabled(&gates::COORDINATED_LEADER_ELECTION)) {
         known_strategy(name, strategy.path, cx);
     }
 }

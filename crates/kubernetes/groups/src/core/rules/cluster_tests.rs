@@ -1,7 +1,8 @@
 //! Services, nodes, namespaces and events, as the tables validate them.
 
 use crate::rules::tests::{validate, validate_as};
-use pintle_schema::{ApiType, Value, value};
+use pintle_gates as gates;
+use pintle_schema::{ApiType, GateSet, Value, value};
 use pintle_types::core::v1::{Endpoints, Event, Namespace, Node, Service};
 use pintle_validation::{Operation, Request};
 
@@ -135,12 +136,12 @@ fn a_mapped_block_of_a_node_counts_as_the_ipv4_one() {
     ];
     for (blocks, expected, same_family) in rows {
         let node = value!({"metadata": {"name": "a"}, "spec": {"podCIDRs": (blocks.to_vec())}});
-        let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
+        let gates = GateSet::only([&gates::STRICT_IP_CIDR_VALIDATION]);
         let found = validate_as(
             Node::schema(),
             &node,
             None,
-            Request { enabled, namespaced: false, ..Request::new(Operation::Create) },
+            Request { gates: &gates, namespaced: false, ..Request::new(Operation::Create) },
         );
         assert_eq!(found.first(), Some(&expected), "{blocks:?}");
         let last =

@@ -86,6 +86,8 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
 #[cfg(test)]
 mod tests {
     use crate::rules::tests::validate_as;
+    use pintle_gates as gates;
+    use pintle_schema::gates::NO_GATES;
     use pintle_schema::{ApiType, value};
     use pintle_types::discovery::v1::EndpointSlice;
     use pintle_validation::{Operation, Request};
@@ -110,8 +112,13 @@ mod tests {
                 "metadata": {"name": "a", "namespace": "b"}, "addressType": kind, "ports": [],
                 "endpoints": [{"addresses": ["::ffff:1.2.3.4"]}],
             });
-            let enabled: &dyn Fn(&str) -> bool = &|gate| strict && gate == "StrictIPCIDRValidation";
-            validate_as(EndpointSlice::schema(), &slice, None, Request { enabled, ..Request::new(Operation::Create) })
+            let gates = NO_GATES.clone().with(&gates::STRICT_IP_CIDR_VALIDATION, strict);
+            validate_as(
+                EndpointSlice::schema(),
+                &slice,
+                None,
+                Request { gates: &gates, ..Request::new(Operation::Create) },
+            )
         };
         let fault =
             "endpoints[0].addresses[0]: Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";

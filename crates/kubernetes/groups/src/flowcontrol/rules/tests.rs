@@ -1,4 +1,5 @@
 //! Tests of the rules of flow control on single objects.
+use pintle_schema::gates::ALL_GATES;
 
 use crate::rules::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};
@@ -13,7 +14,7 @@ fn validate(schema: &'static Struct, object: Value) -> Vec<String> {
         Request {
             api_version: "flowcontrol.apiserver.k8s.io/v1",
             namespaced: false,
-            enabled: &|_| true,
+            gates: &ALL_GATES,
             ..Request::new(Operation::Create)
         },
     )

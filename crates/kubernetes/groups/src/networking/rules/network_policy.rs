@@ -1,7 +1,8 @@
 //! Rules of NetworkPolicy.
 
 use crate::rules::warnings::{self, Written};
-use crate::rules::{STRICT_ADDRESSES, invalid_each, items, put_before};
+use crate::rules::{invalid_each, items, put_before};
+use pintle_gates as gates;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View};
 use pintle_types::networking::v1::{
@@ -62,7 +63,7 @@ pub fn block(block: At<'_, IPBlock>, cx: &mut ValidationContext<'_>) {
 
 /// Values of the stored policy stay valid.
 fn legacy_block(cidr: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
-    let messages = ip::cidr_legacy(cidr, cx.enabled(STRICT_ADDRESSES));
+    let messages = ip::cidr_legacy(cidr, cx.enabled(&gates::STRICT_IP_CIDR_VALIDATION));
     let is_known = !messages.is_empty() && cx.old_root::<NetworkPolicy>().is_some_and(|old| has_block(old, cidr));
     is_known || invalid_each(cidr, messages, path, cx)
 }

@@ -2,6 +2,7 @@
 
 use super::names as own;
 use crate::rules::{Repeats, invalid_each, items, text_in};
+use pintle_gates as gates;
 use pintle_schema::{FieldName, Value, View, names};
 use pintle_types::resource::v1::{
     DeviceAllocationMode, DeviceClaim, DeviceConstraint, DeviceRequest, DeviceSubRequest, DeviceToleration,
@@ -148,7 +149,7 @@ pub fn constraint(constraint: At<'_, DeviceConstraint>, cx: &mut ValidationConte
             return own::fully_qualified(name.as_str(), &constraint.path.to(field), cx);
         }
     }
-    if cx.enabled("DRAConsumableCapacity") {
+    if cx.enabled(&gates::DRA_CONSUMABLE_CAPACITY) {
         let detail =
             "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set";
         cx.errors.required(constraint.path, detail);

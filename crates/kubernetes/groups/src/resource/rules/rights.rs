@@ -4,6 +4,7 @@
 //! Unchanged fields need no permission. A missing permission is reported before all other errors except those of admin
 //! access.
 
+use pintle_gates as gates;
 use pintle_schema::View;
 use pintle_types::core::v1::NodeSelectorOperator;
 use pintle_types::meta::v1::ObjectMeta;
@@ -11,11 +12,9 @@ use pintle_types::resource::v1::{AllocatedDeviceStatus, AllocationResult, Resour
 use pintle_validation::{At, Right, ValidationContext};
 use std::collections::{BTreeSet, HashMap};
 
-const GATE: &str = "DRAResourceClaimGranularStatusAuthorization";
-
 /// A change of a claim's status.
 pub fn of_status(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
-    if !cx.enabled(GATE) {
+    if !cx.enabled(&gates::DRA_RESOURCE_CLAIM_GRANULAR_STATUS_AUTHORIZATION) {
         return;
     }
     let namespace = claim.new.field(ResourceClaim::METADATA).field(ObjectMeta::NAMESPACE).as_str();
@@ -50,7 +49,7 @@ fn drivers(status: At<'_, ResourceClaimStatus>, namespace: &str, cx: &mut Valida
     type Status = ResourceClaimStatus;
     let Some(old) = status.old else { return };
     let Some(allocation) = status.new.field(Status::ALLOCATION).some() else { return };
-    if !cx.enabled("DRAResourceClaimDeviceStatus") {
+    if !cx.enabled(&gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS) {
         return;
     }
     let node = node_of(allocation).unwrap_or_default();

@@ -1,4 +1,5 @@
 //! Tests of the rules of claims, claim templates and slices, with the labels of their namespaces.
+use pintle_schema::gates::ALL_GATES;
 
 use crate::rules::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};
@@ -32,7 +33,7 @@ fn validate_in(
         schema,
         new,
         old,
-        Request { subresource, namespaced, environment, enabled: &|_| true, ..Request::new(Operation::Create) },
+        Request { subresource, namespaced, environment, gates: &ALL_GATES, ..Request::new(Operation::Create) },
     )
 }
 

@@ -3,6 +3,7 @@
 use crate::rules::internal_form::in_full;
 use crate::rules::warnings::Written;
 use crate::rules::{Repeats, items, text_in};
+use pintle_gates as gates;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, TokenRequest,
@@ -125,7 +126,7 @@ pub fn distinct(drivers: At<'_, Vec<CSINodeDriver>>, cx: &mut ValidationContext<
 /// The entry of a driver is immutable, except for its number of allocatable volumes.
 pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut ValidationContext<'_>) {
     let Some(old) = node.old.map(|old| old.field(CSINode::SPEC).field(CSINodeSpec::DRIVERS)) else { return };
-    let count_is_free = cx.enabled("MutableCSINodeAllocatableCount");
+    let count_is_free = cx.enabled(&gates::MUTABLE_CSI_NODE_ALLOCATABLE_COUNT);
     let spec = node.path.to(CSINode::SPEC);
     for driver in node.new.field(CSINode::SPEC).field(CSINodeSpec::DRIVERS).iter() {
         let name = driver.field(CSINodeDriver::NAME).as_str();

@@ -69,7 +69,7 @@ pub struct CustomResourceDefinitionVersion {
     #[k8s(proto = 6, optional, list_type = atomic)]
     pub additional_printer_columns: Vec<CustomResourceColumnDefinition>,
     /// Fields usable in field selectors, up to eight.
-    #[k8s(proto = 9, optional, list_type = atomic, gate = "CustomResourceFieldSelectors")]
+    #[k8s(proto = 9, optional, list_type = atomic, gate = pintle_gates::CUSTOM_RESOURCE_FIELD_SELECTORS)]
     pub selectable_fields: Vec<SelectableField>,
 }
 
@@ -186,7 +186,7 @@ pub struct CustomResourceDefinitionCondition {
     #[k8s(proto = 5, optional)]
     pub message: String,
     /// Generation the observation belongs to.
-    #[k8s(proto = 6, optional, gate = "CRDObservedGenerationTracking")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::CRD_OBSERVED_GENERATION_TRACKING)]
     pub observed_generation: i64,
 }
 
@@ -203,7 +203,7 @@ pub struct CustomResourceDefinitionStatus {
     #[k8s(proto = 3, optional, always, list_type = atomic)]
     pub stored_versions: Vec<String>,
     /// Generation last dealt with by the controllers.
-    #[k8s(proto = 4, optional, gate = "CRDObservedGenerationTracking")]
+    #[k8s(proto = 4, optional, gate = pintle_gates::CRD_OBSERVED_GENERATION_TRACKING)]
     pub observed_generation: i64,
 }
 

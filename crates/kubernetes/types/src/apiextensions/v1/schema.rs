@@ -184,7 +184,7 @@ pub struct ValidationRule {
     #[k8s(proto = 5, optional)]
     pub field_path: String,
     /// Runs transition rules on creation too, with oldSelf as an optional.
-    #[k8s(proto = 6, optional, gate = "CRDValidationRatcheting")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::CRD_VALIDATION_RATCHETING)]
     pub optional_old_self: Option<bool>,
 }
 

@@ -149,7 +149,7 @@ pub struct DeploymentStatus {
     #[k8s(proto = 5, optional, minimum = 0)]
     pub unavailable_replicas: i32,
     /// Number of pods being shut down; absent when the controller does not report it.
-    #[k8s(proto = 9, optional, gate = "DeploymentReplicaSetTerminatingReplicas", minimum = 0)]
+    #[k8s(proto = 9, optional, gate = pintle_gates::DEPLOYMENT_REPLICA_SET_TERMINATING_REPLICAS, minimum = 0)]
     pub terminating_replicas: Option<i32>,
     /// Latest observed conditions of the Deployment.
     #[k8s(proto = 6, list_type = map, list_map_keys("type"), patch_strategy = "merge", patch_merge_key = "type")]

@@ -110,7 +110,7 @@ pub struct ReplicaSetStatus {
     #[k8s(proto = 5, optional, minimum = 0)]
     pub available_replicas: i32,
     /// Number of pods being shut down; absent when the controller does not report it.
-    #[k8s(proto = 7, optional, gate = "DeploymentReplicaSetTerminatingReplicas", minimum = 0)]
+    #[k8s(proto = 7, optional, gate = pintle_gates::DEPLOYMENT_REPLICA_SET_TERMINATING_REPLICAS, minimum = 0)]
     pub terminating_replicas: Option<i32>,
     /// Generation of the ReplicaSet the controller has acted upon.
     #[k8s(proto = 3, optional, minimum = 0)]

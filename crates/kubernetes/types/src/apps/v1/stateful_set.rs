@@ -73,8 +73,8 @@ pub struct RollingUpdateStatefulSetStrategy {
     #[k8s(
         proto = 2,
         optional,
-        gate = "MaxUnavailableStatefulSet",
-        if_enabled(MaxUnavailableStatefulSet)(format = "int-or-percent", format = "at-most-100-percent")
+        gate = pintle_gates::MAX_UNAVAILABLE_STATEFUL_SET,
+        if_enabled(pintle_gates::MAX_UNAVAILABLE_STATEFUL_SET)(format = "int-or-percent", format = "at-most-100-percent")
     )]
     pub max_unavailable: Option<IntOrString>,
 }

@@ -151,7 +151,13 @@ pub struct ResourceRequirements {
     pub requests: ResourceList,
     /// Entries of the pod's resource claims that this container uses, for devices handed out by
     /// dynamic resource allocation.
-    #[k8s(proto = 3, optional, list_type = map, list_map_keys("name"), gate = "DynamicResourceAllocation")]
+    #[k8s(
+        proto = 3,
+        optional,
+        list_type = map,
+        list_map_keys("name"),
+        gate = pintle_gates::DYNAMIC_RESOURCE_ALLOCATION
+    )]
     pub claims: Vec<ResourceClaim>,
 }
 
@@ -236,7 +242,7 @@ pub struct Container {
         proto = 23,
         optional,
         list_type = atomic,
-        gate = "InPlacePodVerticalScaling"
+        gate = pintle_gates::IN_PLACE_POD_VERTICAL_SCALING
     )]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Overrides the pod's restart policy for this container. An init container with Always keeps
@@ -250,7 +256,7 @@ pub struct Container {
     pub restart_policy: Option<ContainerRestartPolicy>,
     /// Rules checked in order when the container exits; the first match decides, otherwise the
     /// restart policy applies.
-    #[k8s(proto = 25, optional, list_type = atomic, gate = "ContainerRestartRules", max_items = 20)]
+    #[k8s(proto = 25, optional, list_type = atomic, gate = pintle_gates::CONTAINER_RESTART_RULES, max_items = 20)]
     pub restart_policy_rules: Vec<ContainerRestartRule>,
     /// Volumes of the pod mounted into the container's filesystem.
     #[k8s(
@@ -274,7 +280,11 @@ pub struct Container {
     pub volume_devices: Vec<VolumeDevice>,
     /// Check that decides whether the container is still working; failing it restarts the
     /// container. Absent counts as success.
-    #[k8s(proto = 10, optional, last(subfield(success_threshold)(message(invalid = "must be 1")(minimum = 1, maximum = 1))))]
+    #[k8s(
+        proto = 10,
+        optional,
+        last(subfield(success_threshold)(message(invalid = "must be 1")(minimum = 1, maximum = 1)))
+    )]
     pub liveness_probe: Option<Probe>,
     /// Check that decides whether the container may get traffic; while it fails, the pod leaves its
     /// service endpoints. Absent counts as success.
@@ -290,7 +300,11 @@ pub struct Container {
     pub readiness_probe: Option<Probe>,
     /// Check for completed start-up; the other probes wait until it succeeds, and failing it
     /// restarts the container.
-    #[k8s(proto = 22, optional, last(subfield(success_threshold)(message(invalid = "must be 1")(minimum = 1, maximum = 1))))]
+    #[k8s(
+        proto = 22,
+        optional,
+        last(subfield(success_threshold)(message(invalid = "must be 1")(minimum = 1, maximum = 1)))
+    )]
     pub startup_probe: Option<Probe>,
     /// Hooks run right after the container starts and just before it is stopped.
     #[k8s(proto = 12, optional)]
@@ -341,8 +355,8 @@ pub struct ContainerRestartRule {
     #[k8s(
         proto = 1,
         published = required,
-        if_enabled(RestartAllContainersOnContainerExits)(enum("Restart", "RestartAllContainers")),
-        if_disabled(RestartAllContainersOnContainerExits)(enum("Restart"))
+        if_enabled(pintle_gates::RESTART_ALL_CONTAINERS_ON_CONTAINER_EXITS)(enum("Restart", "RestartAllContainers")),
+        if_disabled(pintle_gates::RESTART_ALL_CONTAINERS_ON_CONTAINER_EXITS)(enum("Restart"))
     )]
     pub action: ContainerRestartRuleAction,
     /// Exit codes that make the rule match.
@@ -467,14 +481,14 @@ pub struct EphemeralContainerCommon {
         proto = 23,
         optional,
         list_type = atomic,
-        gate = "InPlacePodVerticalScaling"
+        gate = pintle_gates::IN_PLACE_POD_VERTICAL_SCALING
     )]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Not allowed for ephemeral containers, which are never restarted.
     #[k8s(proto = 24, optional)]
     pub restart_policy: Option<ContainerRestartPolicy>,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 25, optional, list_type = atomic, gate = "ContainerRestartRules", opaque_type)]
+    #[k8s(proto = 25, optional, list_type = atomic, gate = pintle_gates::CONTAINER_RESTART_RULES, opaque_type)]
     pub restart_policy_rules: Vec<ContainerRestartRule>,
     /// Volumes of the pod to mount into the container; mounts with a subPath are refused.
     #[k8s(

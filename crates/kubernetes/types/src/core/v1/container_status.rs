@@ -240,7 +240,7 @@ pub struct ContainerStatus {
     #[k8s(proto = 10, optional)]
     pub allocated_resources: ResourceList,
     /// Requests and limits in force for the running container, as far as the runtime reports them.
-    #[k8s(proto = 11, optional, opaque_type, gate = "InPlacePodVerticalScaling")]
+    #[k8s(proto = 11, optional, opaque_type, gate = pintle_gates::IN_PLACE_POD_VERTICAL_SCALING)]
     pub resources: Option<ResourceRequirements>,
     /// How each volume has in fact been mounted into the container.
     #[k8s(
@@ -253,7 +253,7 @@ pub struct ContainerStatus {
     )]
     pub volume_mounts: Vec<VolumeMountStatus>,
     /// User and groups under which the container's first process was started.
-    #[k8s(proto = 13, optional, gate = "SupplementalGroupsPolicy")]
+    #[k8s(proto = 13, optional, gate = pintle_gates::SUPPLEMENTAL_GROUPS_POLICY)]
     pub user: Option<ContainerUser>,
     /// Health of the devices and other special resources given to the container.
     #[k8s(
@@ -263,7 +263,7 @@ pub struct ContainerStatus {
         list_map_keys("name"),
         patch_strategy = "merge",
         patch_merge_key = "name",
-        gate = "ResourceHealthStatus"
+        gate = pintle_gates::RESOURCE_HEALTH_STATUS
     )]
     pub allocated_resources_status: Vec<ResourceStatus>,
     /// Signal that will be sent to stop the container.
@@ -310,7 +310,7 @@ pub struct ResourceHealth {
     #[k8s(proto = 2, enum("Healthy", "Unhealthy", "Unknown"))]
     pub health: ResourceHealthStatus,
     /// Readable details about the health, given by the driver; absent if there is nothing to add.
-    #[k8s(proto = 6, optional, gate = "ResourceHealthStatusMessage")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::RESOURCE_HEALTH_STATUS_MESSAGE)]
     pub message: Option<String>,
 }
 
@@ -361,7 +361,7 @@ pub struct VolumeMountStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeStatus {
     /// Facts about a volume that was filled from an image.
-    #[k8s(proto = 1, optional, gate = "ImageVolumeWithDigest")]
+    #[k8s(proto = 1, optional, gate = pintle_gates::IMAGE_VOLUME_WITH_DIGEST)]
     pub image: Option<ImageVolumeStatus>,
 }
 

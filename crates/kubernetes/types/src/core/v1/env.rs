@@ -14,8 +14,8 @@ pub struct EnvVar {
         proto = 1,
         always,
         required,
-        if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"),
-        if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name")
+        if_enabled(pintle_gates::RELAXED_ENVIRONMENT_VARIABLE_VALIDATION)(format = "relaxed-env-var-name"),
+        if_disabled(pintle_gates::RELAXED_ENVIRONMENT_VARIABLE_VALIDATION)(format = "env-var-name")
     )]
     pub name: String,
     /// Literal value, in which $(NAME) is replaced by earlier variables and $$ yields a single $.
@@ -44,7 +44,7 @@ pub struct EnvVarSource {
     #[k8s(proto = 4, optional)]
     pub secret_key_ref: Option<SecretKeySelector>,
     /// Takes the value from a variable defined in an env file on one of the pod's volumes.
-    #[k8s(proto = 5, optional, gate = "EnvFiles")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::ENV_FILES)]
     pub file_key_ref: Option<FileKeySelector>,
 }
 
@@ -135,8 +135,8 @@ pub struct EnvFromSource {
     #[k8s(
         proto = 1,
         optional,
-        if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"),
-        if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name")
+        if_enabled(pintle_gates::RELAXED_ENVIRONMENT_VARIABLE_VALIDATION)(format = "relaxed-env-var-name"),
+        if_disabled(pintle_gates::RELAXED_ENVIRONMENT_VARIABLE_VALIDATION)(format = "env-var-name")
     )]
     pub prefix: String,
     /// Imports the entries of this ConfigMap.

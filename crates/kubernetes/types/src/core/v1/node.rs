@@ -230,10 +230,10 @@ pub struct NodeStatus {
     #[k8s(proto = 12, optional, list_type = atomic)]
     pub runtime_handlers: Vec<NodeRuntimeHandler>,
     /// What the node's container runtime is capable of.
-    #[k8s(proto = 13, optional, gate = "SupplementalGroupsPolicy")]
+    #[k8s(proto = 13, optional, gate = pintle_gates::SUPPLEMENTAL_GROUPS_POLICY)]
     pub features: Option<NodeFeatures>,
     /// Names of features the node announces, which the scheduler can take into account.
-    #[k8s(proto = 14, optional, list_type = atomic, gate = "NodeDeclaredFeatures")]
+    #[k8s(proto = 14, optional, list_type = atomic, gate = pintle_gates::NODE_DECLARED_FEATURES)]
     pub declared_features: Vec<String>,
 }
 

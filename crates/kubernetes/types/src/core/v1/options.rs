@@ -42,7 +42,7 @@ pub struct PodLogOptions {
     pub insecure_skip_tls_verify_backend: bool,
     /// Which output to return: "All" (the default), "Stdout" or "Stderr". A single stream cannot be
     /// combined with tailLines.
-    #[k8s(proto = 10, optional, gate = "PodLogsQuerySplitStreams")]
+    #[k8s(proto = 10, optional, gate = pintle_gates::POD_LOGS_QUERY_SPLIT_STREAMS)]
     pub stream: Option<String>,
 }
 

@@ -74,7 +74,7 @@ pub struct PersistentVolumeSpec {
     pub node_affinity: Option<VolumeNodeAffinity>,
     /// Name of the VolumeAttributesClass whose parameters the volume currently has; absent means
     /// none was applied.
-    #[k8s(proto = 10, optional, gate = "VolumeAttributesClass")]
+    #[k8s(proto = 10, optional, gate = pintle_gates::VOLUME_ATTRIBUTES_CLASS)]
     pub volume_attributes_class_name: Option<String>,
 }
 
@@ -213,8 +213,10 @@ pub struct PersistentVolumeClaimSpec {
     #[k8s(
         proto = 9,
         optional,
-        gate = "VolumeAttributesClass",
-        if_enabled(VolumeAttributesClass)(unless(volume_attributes_class_name = "")(format = "dns1123-subdomain"))
+        gate = pintle_gates::VOLUME_ATTRIBUTES_CLASS,
+        if_enabled(pintle_gates::VOLUME_ATTRIBUTES_CLASS)(
+            unless(volume_attributes_class_name = "")(format = "dns1123-subdomain")
+        )
     )]
     pub volume_attributes_class_name: Option<String>,
 }
@@ -353,10 +355,10 @@ pub struct PersistentVolumeClaimStatus {
     #[k8s(proto = 7, optional, map_type = granular)]
     pub allocated_resource_statuses: BTreeMap<String, ClaimResourceStatus>,
     /// Name of the VolumeAttributesClass in effect on the volume; absent means none was applied.
-    #[k8s(proto = 8, optional, gate = "VolumeAttributesClass")]
+    #[k8s(proto = 8, optional, gate = pintle_gates::VOLUME_ATTRIBUTES_CLASS)]
     pub current_volume_attributes_class_name: Option<String>,
     /// State of a running change of the attributes class; absent when no change is in progress.
-    #[k8s(proto = 9, optional, gate = "VolumeAttributesClass")]
+    #[k8s(proto = 9, optional, gate = pintle_gates::VOLUME_ATTRIBUTES_CLASS)]
     pub modify_volume_status: Option<ModifyVolumeStatus>,
 }
 

@@ -66,7 +66,7 @@ pub struct PodSchedulingGroup {
     #[k8s(
         proto = 1,
         published = optional,
-        if_enabled(GenericWorkload)(
+        if_enabled(pintle_gates::GENERIC_WORKLOAD)(
             message(invalid = "must specify one of: `podGroupName`")(required),
             format = "dns1123-subdomain"
         )
@@ -82,8 +82,8 @@ pub struct HostAlias {
         proto = 1,
         published = required,
         always,
-        if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
-        if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
+        if_enabled(pintle_gates::STRICT_IP_CIDR_VALIDATION)(format = "strict-legacy-ip"),
+        if_disabled(pintle_gates::STRICT_IP_CIDR_VALIDATION)(format = "legacy-ip")
     )]
     pub ip: String,
     /// Names that resolve to the address.
@@ -101,8 +101,8 @@ pub struct PodDNSConfig {
         optional,
         list_type = atomic,
         each_val(
-            if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
-            if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
+            if_enabled(pintle_gates::STRICT_IP_CIDR_VALIDATION)(format = "strict-legacy-ip"),
+            if_disabled(pintle_gates::STRICT_IP_CIDR_VALIDATION)(format = "legacy-ip")
         ),
         last(message(invalid = "must not have more than 3 nameservers")(max_items = 3))
     )]

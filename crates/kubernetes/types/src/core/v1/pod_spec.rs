@@ -266,7 +266,7 @@ pub struct PodSpec {
     pub os: Option<PodOS>,
     /// False runs the pod in a user namespace of its own, so that root inside is not root on the
     /// node. Absent or true shares the node's.
-    #[k8s(proto = 37, optional, gate = "UserNamespacesSupport")]
+    #[k8s(proto = 37, optional, gate = pintle_gates::USER_NAMESPACES_SUPPORT)]
     pub host_users: Option<bool>,
     /// Gates that hold back scheduling while any remains; they may be set only at creation and
     /// later only be removed.
@@ -289,7 +289,7 @@ pub struct PodSpec {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DynamicResourceAllocation",
+        gate = pintle_gates::DYNAMIC_RESOURCE_ALLOCATION,
         distinct(name),
         last(
             each_val(
@@ -307,15 +307,15 @@ pub struct PodSpec {
     #[k8s(
         proto = 40,
         optional,
-        gate = "PodLevelResources",
+        gate = pintle_gates::POD_LEVEL_RESOURCES,
         subfield(claims)(forbidden = "claims may not be set for Resources at pod-level")
     )]
     pub resources: Option<ResourceRequirements>,
     /// Replaces the host name inside the pod and takes the pod out of hostname and subdomain DNS
     /// handling; at most 64 characters. Not allowed with hostNetwork or setHostnameAsFQDN.
-    #[k8s(proto = 41, optional, gate = "HostnameOverride")]
+    #[k8s(proto = 41, optional, gate = pintle_gates::HOSTNAME_OVERRIDE)]
     pub hostname_override: Option<String>,
     /// Group the pod is scheduled with; absent schedules it on its own.
-    #[k8s(proto = 43, optional, gate = "GenericWorkload")]
+    #[k8s(proto = 43, optional, gate = pintle_gates::GENERIC_WORKLOAD)]
     pub scheduling_group: Option<PodSchedulingGroup>,
 }

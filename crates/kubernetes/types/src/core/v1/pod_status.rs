@@ -61,7 +61,7 @@ pub struct PodCondition {
     #[k8s(
         proto = 7,
         optional,
-        gate = "PodObservedGenerationTracking",
+        gate = pintle_gates::POD_OBSERVED_GENERATION_TRACKING,
         message(invalid = "must be a non-negative integer")(minimum = 0)
     )]
     pub observed_generation: i64,
@@ -152,7 +152,7 @@ pub struct PodStatus {
     #[k8s(
         proto = 17,
         optional,
-        gate = "PodObservedGenerationTracking",
+        gate = pintle_gates::POD_OBSERVED_GENERATION_TRACKING,
         message(invalid = "must be a non-negative integer")(minimum = 0)
     )]
     pub observed_generation: i64,
@@ -224,7 +224,7 @@ pub struct PodStatus {
     pub ephemeral_container_statuses: Vec<ContainerStatus>,
     /// Progress of a resource change requested for the running pod; superseded by the
     /// PodResizePending and PodResizeInProgress conditions.
-    #[k8s(proto = 14, optional, gate = "InPlacePodVerticalScaling")]
+    #[k8s(proto = 14, optional, gate = pintle_gates::IN_PLACE_POD_VERTICAL_SCALING)]
     pub resize: PodResizeStatus,
     /// Claims that stand behind the entries of spec.resourceClaims.
     #[k8s(
@@ -234,22 +234,22 @@ pub struct PodStatus {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DynamicResourceAllocation",
+        gate = pintle_gates::DYNAMIC_RESOURCE_ALLOCATION,
         distinct(name)
     )]
     pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
     /// Claim made for extended resources that are provided through device allocation; absent if
     /// there is none.
-    #[k8s(proto = 18, optional, gate = "DRAExtendedResource")]
+    #[k8s(proto = 18, optional, gate = pintle_gates::DRA_EXTENDED_RESOURCE)]
     pub extended_resource_claim_status: Option<PodExtendedResourceClaimStatus>,
     /// Pod-level resources the node has set aside for the pod.
-    #[k8s(proto = 19, optional, gate = "InPlacePodLevelResourcesVerticalScaling")]
+    #[k8s(proto = 19, optional, gate = pintle_gates::IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING)]
     pub allocated_resources: ResourceList,
     /// Pod-level requests and limits that are actually in force.
-    #[k8s(proto = 20, optional, opaque_type, gate = "InPlacePodLevelResourcesVerticalScaling")]
+    #[k8s(proto = 20, optional, opaque_type, gate = pintle_gates::IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING)]
     pub resources: Option<ResourceRequirements>,
     /// Amounts of the node's own resources, such as CPU, that the pod obtains through claims.
-    #[k8s(proto = 21, optional, list_type = atomic, gate = "DRANodeAllocatableResources")]
+    #[k8s(proto = 21, optional, list_type = atomic, gate = pintle_gates::DRA_NODE_ALLOCATABLE_RESOURCES)]
     pub node_allocatable_resource_claim_statuses: Vec<NodeAllocatableResourceClaimStatus>,
 }
 

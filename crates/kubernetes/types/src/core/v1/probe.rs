@@ -142,7 +142,7 @@ pub struct ProbeHandler {
     #[k8s(
         proto = 4,
         optional,
-        gate = "PodLifecycleSleepAction",
+        gate = pintle_gates::POD_LIFECYCLE_SLEEP_ACTION,
         when_set(exec)(forbidden = "may not specify more than 1 handler type"),
         when_set(http_get)(forbidden = "may not specify more than 1 handler type"),
         when_set(tcp_socket)(forbidden = "may not specify more than 1 handler type")
@@ -195,6 +195,6 @@ pub struct Lifecycle {
     pub pre_stop: Option<LifecycleHandler>,
     /// Signal sent to stop the container, allowed only when spec.os.name is set; absent means the
     /// image's or runtime's default.
-    #[k8s(proto = 3, optional, gate = "ContainerStopSignals")]
+    #[k8s(proto = 3, optional, gate = pintle_gates::CONTAINER_STOP_SIGNALS)]
     pub stop_signal: Option<Signal>,
 }

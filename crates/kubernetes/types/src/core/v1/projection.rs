@@ -194,10 +194,10 @@ pub struct VolumeProjection {
     #[k8s(proto = 4, optional)]
     pub service_account_token: Option<ServiceAccountTokenProjection>,
     /// Adds the trust anchors of one or more ClusterTrustBundles, kept up to date.
-    #[k8s(proto = 5, optional, gate = "ClusterTrustBundleProjection")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::CLUSTER_TRUST_BUNDLE_PROJECTION)]
     pub cluster_trust_bundle: Option<ClusterTrustBundleProjection>,
     /// Adds a private key and certificate issued for the pod, renewed automatically.
-    #[k8s(proto = 6, optional, gate = "PodCertificateRequest")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::POD_CERTIFICATE_REQUEST)]
     pub pod_certificate: Option<PodCertificateProjection>,
 }
 

@@ -288,11 +288,11 @@ string_type! {
         )
     ),
     subfield(value)(
-        if_enabled(TaintTolerationComparisonOperators)(when(operator = "Lt|Gt")(format = "decimal-integer"))
+        if_enabled(pintle_gates::TAINT_TOLERATION_COMPARISON_OPERATORS)(when(operator = "Lt|Gt")(format = "decimal-integer"))
     ),
     subfield(operator)(
         unless(operator = "Equal|Exists|Lt|Gt|")(enum("Equal", "Exists")),
-        if_disabled(TaintTolerationComparisonOperators)(
+        if_disabled(pintle_gates::TAINT_TOLERATION_COMPARISON_OPERATORS)(
             when(operator = "Lt|Gt")(
                 message(detail = "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"")(enum("Equal", "Exists"))
             )
@@ -401,7 +401,7 @@ pub struct TopologySpreadConstraint {
         proto = 8,
         optional,
         list_type = atomic,
-        gate = "MatchLabelKeysInPodTopologySpread",
+        gate = pintle_gates::MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD,
         when_unset(label_selector)(forbidden = "must not be specified when labelSelector is not set"),
         each_val(format = "k8s-label-key")
     )]

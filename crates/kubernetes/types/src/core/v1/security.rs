@@ -85,7 +85,7 @@ pub struct PodSecurityContext {
     #[k8s(proto = 4, optional, each_val(format = "user-id"), list_type = atomic)]
     pub supplemental_groups: Vec<i64>,
     /// Where additional groups come from: "Merge" (the default) or "Strict". Not for Windows.
-    #[k8s(proto = 12, optional, enum, gate = "SupplementalGroupsPolicy")]
+    #[k8s(proto = 12, optional, enum, gate = pintle_gates::SUPPLEMENTAL_GROUPS_POLICY)]
     pub supplemental_groups_policy: Option<SupplementalGroupsPolicy>,
     /// Numeric group that owns the files of volumes supporting this and that all containers join;
     /// absent leaves volumes unchanged. Not for Windows.
@@ -110,9 +110,9 @@ pub struct PodSecurityContext {
     #[k8s(
         proto = 13,
         optional,
-        if_enabled(SELinuxMount)(enum),
-        if_disabled(SELinuxMount)(enum("Recursive")),
-        gate = "SELinuxChangePolicy"
+        if_enabled(pintle_gates::SELINUX_MOUNT)(enum),
+        if_disabled(pintle_gates::SELINUX_MOUNT)(enum("Recursive")),
+        gate = pintle_gates::SELINUX_CHANGE_POLICY
     )]
     pub se_linux_change_policy: Option<PodSELinuxChangePolicy>,
 }
@@ -222,7 +222,7 @@ pub struct SecurityContext {
     pub allow_privilege_escalation: Option<bool>,
     /// How /proc is mounted: "Default" hides some paths, "Unmasked" shows all and needs hostUsers
     /// to be false. Not for Windows.
-    #[k8s(proto = 9, optional, enum, gate = "ProcMountType")]
+    #[k8s(proto = 9, optional, enum, gate = pintle_gates::PROC_MOUNT_TYPE)]
     pub proc_mount: Option<ProcMountType>,
     /// System call filter of the container; absent uses the pod's. Not for Windows.
     #[k8s(proto = 11, optional)]

@@ -417,8 +417,8 @@ pub struct EndpointAddress {
     #[k8s(
         proto = 1,
         always,
-        if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
-        if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
+        if_enabled(pintle_gates::STRICT_IP_CIDR_VALIDATION)(format = "strict-legacy-ip"),
+        if_disabled(pintle_gates::STRICT_IP_CIDR_VALIDATION)(format = "legacy-ip")
     )]
     pub ip: String,
     /// Host name of the endpoint within the service's domain.

@@ -133,7 +133,7 @@ pub struct VolumeSource {
     #[k8s(proto = 29, optional)]
     pub ephemeral: Option<EphemeralVolumeSource>,
     /// Mounts the contents of a container image or other OCI artifact into the pod, read-only.
-    #[k8s(proto = 30, optional, gate = "ImageVolume")]
+    #[k8s(proto = 30, optional, gate = pintle_gates::IMAGE_VOLUME)]
     pub image: Option<ImageVolumeSource>,
 }
 
@@ -362,19 +362,39 @@ pub struct CSIPersistentVolumeSource {
     #[k8s(proto = 5, optional)]
     pub volume_attributes: BTreeMap<String, String>,
     /// Secret handed to the driver when the volume is attached to or detached from a node.
-    #[k8s(proto = 6, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
+    #[k8s(
+        proto = 6,
+        optional,
+        subfield(name)(required, format = "dns1123-subdomain"),
+        subfield(namespace)(required, format = "dns1123-label")
+    )]
     pub controller_publish_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the volume is first prepared on a node.
     #[k8s(proto = 7, optional)]
     pub node_stage_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the volume is made available to a pod on a node.
-    #[k8s(proto = 8, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
+    #[k8s(
+        proto = 8,
+        optional,
+        subfield(name)(required, format = "dns1123-subdomain"),
+        subfield(namespace)(required, format = "dns1123-label")
+    )]
     pub node_publish_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the storage controller expands the volume.
-    #[k8s(proto = 9, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
+    #[k8s(
+        proto = 9,
+        optional,
+        subfield(name)(required, format = "dns1123-subdomain"),
+        subfield(namespace)(required, format = "dns1123-label")
+    )]
     pub controller_expand_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the volume is expanded on a node.
-    #[k8s(proto = 10, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
+    #[k8s(
+        proto = 10,
+        optional,
+        subfield(name)(required, format = "dns1123-subdomain"),
+        subfield(namespace)(required, format = "dns1123-label")
+    )]
     pub node_expand_secret_ref: Option<SecretReference>,
 }
 

@@ -34,7 +34,7 @@ pub struct ResourceClaimStatus {
         optional,
         list_type = map,
         list_map_keys("driver", "device", "pool", "shareID"),
-        gate = "DRAResourceClaimDeviceStatus"
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
     )]
     pub devices: Vec<AllocatedDeviceStatus>,
 }
@@ -67,7 +67,12 @@ pub struct AllocationResult {
     #[k8s(proto = 3, optional)]
     pub node_selector: Option<NodeSelector>,
     /// When the devices were handed out.
-    #[k8s(proto = 5, optional, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 5,
+        optional,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub allocation_timestamp: Option<Time>,
 }
 
@@ -98,22 +103,34 @@ pub struct DeviceRequestAllocationResult {
     #[k8s(proto = 4, published = required, always, format = "dns1123-label")]
     pub device: String,
     /// Whether it was received with administrative access.
-    #[k8s(proto = 5, optional, gate = "DRAAdminAccess")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::DRA_ADMIN_ACCESS)]
     pub admin_access: Option<bool>,
     /// Tolerations copied from the request.
-    #[k8s(proto = 6, optional, opaque_type, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 6, optional, opaque_type, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS)]
     pub tolerations: Vec<DeviceToleration>,
     /// Binding conditions copied from the device.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 7,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_conditions: Vec<String>,
     /// Binding failure conditions copied from the device.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 8,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_failure_conditions: Vec<String>,
     /// Identifies this share of a device given to several claims.
-    #[k8s(proto = 9, name = "shareID", optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 9, name = "shareID", optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub share_id: Option<String>,
     /// Amounts taken from a shared device.
-    #[k8s(proto = 10, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 10, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub consumed_capacity: BTreeMap<String, Quantity>,
 }
 
@@ -155,7 +172,7 @@ pub struct AllocatedDeviceStatus {
     #[k8s(proto = 3, published = required, always)]
     pub device: String,
     /// Identifies the share when the device is given to several claims.
-    #[k8s(proto = 7, name = "shareID", optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 7, name = "shareID", optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub share_id: Option<String>,
     /// Latest observations on the device; up to eight.
     #[k8s(proto = 4, optional, always, list_type = map, list_map_keys("type"), max_items = 8)]

@@ -58,7 +58,7 @@ pub struct DeviceRequest {
     #[k8s(proto = 2, optional)]
     pub exactly: Option<ExactDeviceRequest>,
     /// Alternatives in order of preference; the first one possible is taken.
-    #[k8s(proto = 3, optional, list_type = atomic, gate = "DRAPrioritizedList", max_items = 8)]
+    #[k8s(proto = 3, optional, list_type = atomic, gate = pintle_gates::DRA_PRIORITIZED_LIST, max_items = 8)]
     pub first_available: Vec<DeviceSubRequest>,
 }
 
@@ -78,13 +78,13 @@ pub struct ExactDeviceRequest {
     #[k8s(proto = 4, optional)]
     pub count: i64,
     /// Reaches devices already in use, for monitoring; needs a labelled namespace.
-    #[k8s(proto = 5, optional, gate = "DRAAdminAccess")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::DRA_ADMIN_ACCESS)]
     pub admin_access: Option<bool>,
     /// Device taints this request puts up with.
-    #[k8s(proto = 6, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 6, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS)]
     pub tolerations: Vec<DeviceToleration>,
     /// Amounts needed from each device.
-    #[k8s(proto = 7, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub capacity: Option<CapacityRequirements>,
 }
 
@@ -107,10 +107,10 @@ pub struct DeviceSubRequest {
     #[k8s(proto = 5, optional)]
     pub count: i64,
     /// Device taints this alternative puts up with.
-    #[k8s(proto = 6, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 6, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS)]
     pub tolerations: Vec<DeviceToleration>,
     /// Amounts needed from each device.
-    #[k8s(proto = 7, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub capacity: Option<CapacityRequirements>,
 }
 
@@ -151,7 +151,7 @@ pub struct DeviceConstraint {
     #[k8s(proto = 2, optional)]
     pub match_attribute: Option<FullyQualifiedName>,
     /// Attribute whose value must differ between all devices.
-    #[k8s(proto = 3, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 3, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub distinct_attribute: Option<FullyQualifiedName>,
 }
 
@@ -256,7 +256,7 @@ pub struct DeviceClassSpec {
     #[k8s(proto = 2, optional, list_type = atomic, max_items = 32)]
     pub config: Vec<DeviceClassConfiguration>,
     /// Lets pods request these devices as an extended resource of this name.
-    #[k8s(proto = 4, optional, gate = "DRAExtendedResource")]
+    #[k8s(proto = 4, optional, gate = pintle_gates::DRA_EXTENDED_RESOURCE)]
     pub extended_resource_name: Option<String>,
 }
 

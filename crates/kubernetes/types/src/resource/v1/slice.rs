@@ -47,10 +47,10 @@ pub struct ResourceSliceSpec {
     #[k8s(proto = 6, optional, list_type = atomic)]
     pub devices: Vec<Device>,
     /// Whether each device states its own reachable nodes.
-    #[k8s(proto = 7, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub per_device_node_selection: Option<bool>,
     /// Budgets that several devices of the pool draw from.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRAPartitionableDevices", max_items = 8)]
+    #[k8s(proto = 8, optional, list_type = atomic, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES, max_items = 8)]
     pub shared_counters: Vec<CounterSet>,
 }
 
@@ -99,34 +99,51 @@ pub struct Device {
     #[k8s(proto = 3, optional)]
     pub capacity: BTreeMap<String, DeviceCapacity>,
     /// What the device takes from shared budgets when allocated.
-    #[k8s(proto = 4, optional, list_type = atomic, gate = "DRAPartitionableDevices", max_items = 2)]
+    #[k8s(proto = 4, optional, list_type = atomic, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES, max_items = 2)]
     pub consumes_counters: Vec<DeviceCounterConsumption>,
     /// Node able to use the device, when nodes differ by device.
-    #[k8s(proto = 5, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 5, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub node_name: Option<String>,
     /// Nodes able to use the device, when nodes differ by device.
-    #[k8s(proto = 6, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 6, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub node_selector: Option<NodeSelector>,
     /// Whether every node can use the device, when nodes differ by device.
-    #[k8s(proto = 7, optional, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 7, optional, gate = pintle_gates::DRA_PARTITIONABLE_DEVICES)]
     pub all_nodes: Option<bool>,
     /// Marks that keep claims without matching toleration away; up to 16.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRADeviceTaints", max_items = 16)]
+    #[k8s(proto = 8, optional, list_type = atomic, gate = pintle_gates::DRA_DEVICE_TAINTS, max_items = 16)]
     pub taints: Vec<DeviceTaint>,
     /// Whether allocating the device ties its claim to the chosen node.
-    #[k8s(proto = 9, optional, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 9,
+        optional,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binds_to_node: Option<bool>,
     /// Condition types that must become true before the pod is bound; up to four.
-    #[k8s(proto = 10, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 10,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_conditions: Vec<String>,
     /// Condition types which, once true, mean that preparing the device failed.
-    #[k8s(proto = 11, optional, list_type = atomic, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
+    #[k8s(
+        proto = 11,
+        optional,
+        list_type = atomic,
+        gate = pintle_gates::DRA_DEVICE_BINDING_CONDITIONS,
+        gate = pintle_gates::DRA_RESOURCE_CLAIM_DEVICE_STATUS
+    )]
     pub binding_failure_conditions: Vec<String>,
     /// Whether several claims may share the device at the same time.
-    #[k8s(proto = 12, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 12, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub allow_multiple_allocations: Option<bool>,
     /// Node resources, like cpu or memory, that using the device also takes up.
-    #[k8s(proto = 13, optional, gate = "DRANodeAllocatableResources")]
+    #[k8s(proto = 13, optional, gate = pintle_gates::DRA_NODE_ALLOCATABLE_RESOURCES)]
     pub node_allocatable_resource_mappings: BTreeMap<String, NodeAllocatableResourceMapping>,
 }
 
@@ -159,7 +176,7 @@ pub struct DeviceCapacity {
     #[k8s(proto = 1, published = required, always)]
     pub value: Quantity,
     /// Which portions may be requested; only for devices that can be shared.
-    #[k8s(proto = 2, optional, gate = "DRAConsumableCapacity")]
+    #[k8s(proto = 2, optional, gate = pintle_gates::DRA_CONSUMABLE_CAPACITY)]
     pub request_policy: Option<CapacityRequestPolicy>,
 }
 
@@ -221,16 +238,16 @@ pub struct DeviceAttribute {
     #[k8s(proto = 5, optional)]
     pub version: Option<String>,
     /// List of whole numbers.
-    #[k8s(proto = 6, optional, list_type = atomic, gate = "DRAListTypeAttributes")]
+    #[k8s(proto = 6, optional, list_type = atomic, gate = pintle_gates::DRA_LIST_TYPE_ATTRIBUTES)]
     pub ints: Vec<i64>,
     /// List of true or false values.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRAListTypeAttributes")]
+    #[k8s(proto = 7, optional, list_type = atomic, gate = pintle_gates::DRA_LIST_TYPE_ATTRIBUTES)]
     pub bools: Vec<bool>,
     /// List of texts.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRAListTypeAttributes")]
+    #[k8s(proto = 8, optional, list_type = atomic, gate = pintle_gates::DRA_LIST_TYPE_ATTRIBUTES)]
     pub strings: Vec<String>,
     /// List of semantic versions.
-    #[k8s(proto = 9, optional, list_type = atomic, gate = "DRAListTypeAttributes")]
+    #[k8s(proto = 9, optional, list_type = atomic, gate = pintle_gates::DRA_LIST_TYPE_ATTRIBUTES)]
     pub versions: Vec<String>,
 }
 

@@ -2,6 +2,7 @@
 
 use super::{containers, text};
 use crate::rules;
+use pintle_gates as gates;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     AppArmorProfile, Container, Pod, PodOS, PodSecurityContext, PodSpec, PodTemplateSpec, SeccompProfile,
@@ -65,7 +66,7 @@ fn meanings<'a>(
     if let Some(cost) = cost.filter(|cost| old().and_then(|old| old.get(DELETION_COST)) != Some(cost)) {
         let text = cost.as_str().unwrap_or_default();
         let begins_right = text == "0" || text.starts_with(|first: char| matches!(first, '-' | '1'..='9'));
-        if cx.enabled("PodDeletionCost") && !(begins_right && text.parse::<i32>().is_ok()) {
+        if cx.enabled(&gates::POD_DELETION_COST) && !(begins_right && text.parse::<i32>().is_ok()) {
             cx.errors.invalid(path.key(DELETION_COST), text, "must be a 32bit integer");
         }
     }

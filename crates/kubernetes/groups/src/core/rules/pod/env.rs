@@ -1,6 +1,7 @@
 //! Rules of environment variables and of their sources.
 
 use super::{containers, text};
+use pintle_gates as gates;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
     Container, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec,
@@ -62,7 +63,7 @@ pub fn one_value(variable: At<'_, EnvVar>, cx: &mut ValidationContext<'_>) {
     ];
     let has_value = !variable.new.field(EnvVar::VALUE).as_str().is_empty();
     let detail = match (count_set(source.value(), &members), has_value) {
-        (0, _) if cx.enabled("EnvFiles") => {
+        (0, _) if cx.enabled(&gates::ENV_FILES) => {
             "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
         }
         (0, _) => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",

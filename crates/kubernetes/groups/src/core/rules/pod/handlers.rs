@@ -1,6 +1,7 @@
 //! Rules of lifecycle hooks and probes.
 
 use crate::rules::has_format;
+use pintle_gates as gates;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, HTTPHeader, Lifecycle, LifecycleHandler, ProbeHandler, SleepAction};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -64,7 +65,7 @@ pub fn hook(
 fn sleeps(sleep: View<'_, SleepAction>, grace: Option<i64>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let Some(grace) = grace else { return };
     let seconds = sleep.field(SleepAction::SECONDS).get();
-    if cx.enabled("PodLifecycleSleepActionAllowZero") {
+    if cx.enabled(&gates::POD_LIFECYCLE_SLEEP_ACTION_ALLOW_ZERO) {
         if !(0..=grace).contains(&seconds) {
             let detail = format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
             cx.errors.invalid(path, seconds, detail);

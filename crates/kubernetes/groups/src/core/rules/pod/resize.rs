@@ -2,6 +2,7 @@
 
 use super::update::same_but;
 use super::{containers, spec, text};
+use pintle_gates as gates;
 use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
     Container, ContainerResizePolicy, ContainerState, ContainerStatus, Pod, PodOS, PodSpec, PodStatus, ResourceList,
@@ -50,7 +51,7 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     if !same_containers(new, old, &path, cx) {
         return;
     }
-    let init_too = cx.enabled("InPlacePodVerticalScalingInitContainers");
+    let init_too = cx.enabled(&gates::IN_PLACE_POD_VERTICAL_SCALING_INIT_CONTAINERS);
     for field in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
         let path = path.to(field);
         for (index, (new, old)) in new.field(field).iter().zip(old.field(field).iter()).enumerate() {
@@ -158,7 +159,7 @@ fn has_own_resources(spec: View<'_, PodSpec>) -> bool {
 /// The pod's own resources change as those of its containers do.
 fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let (new, old) = (new.field(PodSpec::RESOURCES), old.field(PodSpec::RESOURCES));
-    if !cx.enabled("InPlacePodLevelResourcesVerticalScaling") {
+    if !cx.enabled(&gates::IN_PLACE_POD_LEVEL_RESOURCES_VERTICAL_SCALING) {
         let detail = "resize of pods with pod-level resources is forbidden when \
                       InPlacePodLevelResourcesVerticalScalingEnabled feature gate is disabled";
         return cx.errors.forbidden(FieldPath::ROOT, detail);

@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::rules::has_format;
+use pintle_gates as gates;
 use pintle_schema::View;
 use pintle_types::core::v1::{
     NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, PodSchedulingGate, Toleration, TopologySpreadConstraint,
@@ -108,7 +109,7 @@ pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut ValidationC
     }
     let keys = constraint.new.field(TopologySpreadConstraint::MATCH_LABEL_KEYS);
     let selector = constraint.new.field(TopologySpreadConstraint::LABEL_SELECTOR);
-    if cx.enabled("MatchLabelKeysInPodTopologySpreadSelectorMerge") {
+    if cx.enabled(&gates::MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE) {
         label_keys(keys, None, selector, constraint.path, cx);
     } else {
         unmerged_label_keys(keys, selector, &constraint.path.to(TopologySpreadConstraint::MATCH_LABEL_KEYS), cx);

@@ -1,6 +1,7 @@
 //! Rules of a pod as a whole: fields of its spec, claims, names, DNS.
 
 use crate::rules::has_format;
+use pintle_gates as gates;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerPort, Pod, PodDNSConfig, PodSpec, ProjectedVolumeSource, VolumeProjection, VolumeSource,
@@ -75,7 +76,7 @@ pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut ValidationContext<'_>) 
         let detail = "must not have more than 2048 characters (including spaces) in the search list";
         cx.errors.invalid(path, searches.value().clone(), detail);
     }
-    let relaxed = cx.enabled("RelaxedDNSSearchValidation");
+    let relaxed = cx.enabled(&gates::RELAXED_DNS_SEARCH_VALIDATION);
     for (index, search) in searches.iter().enumerate() {
         let search = search.as_str();
         let domain = search.strip_suffix('.').unwrap_or(search);

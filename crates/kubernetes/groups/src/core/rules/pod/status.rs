@@ -2,6 +2,7 @@
 
 use super::text;
 use crate::rules::item_at;
+use pintle_gates as gates;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerExtendedResourceRequest, ContainerState, ContainerStateTerminated, ContainerStatus,
@@ -131,7 +132,7 @@ fn nominated_node(
         return;
     }
     let bound = !spec.field(PodSpec::NODE_NAME).as_str().is_empty();
-    if bound && cx.enabled("ClearingNominatedNodeNameAfterBinding") {
+    if bound && cx.enabled(&gates::CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING) {
         cx.errors.forbidden(path.to(field), "may not be set on pods that are already bound to a node");
     }
 }
@@ -257,7 +258,7 @@ fn texts<'a>(addresses: &'a Value, name: &str) -> Vec<&'a str> {
 }
 
 fn families(texts: &[&str], old: &[&str], value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    let strict = cx.enabled("StrictIPCIDRValidation");
+    let strict = cx.enabled(&gates::STRICT_IP_CIDR_VALIDATION);
     let old: HashSet<&str> = old.iter().copied().collect();
     for (index, ip) in texts.iter().enumerate().filter(|(_, ip)| !old.contains(*ip)) {
         cx.errors.invalid_each(path.index(index), &Value::from(*ip), names::ip::ip_legacy(ip, strict));

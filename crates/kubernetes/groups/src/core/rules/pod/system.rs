@@ -4,6 +4,7 @@
 
 use super::{containers, is_true, text};
 use crate::rules::{drop_inside, forbid};
+use pintle_gates as gates;
 use pintle_schema::{ApiValue, Type, View, names};
 use pintle_types::core::v1::{
     Container, ContainerResizePolicy, Lifecycle, PodDNSConfig, PodOS, PodSpec, SecurityContext, Signal,
@@ -69,7 +70,7 @@ pub fn user_namespace(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
         return;
     }
     let detail = "when `hostUsers` is false";
-    if spec.new.field(PodSpec::HOST_NETWORK).get() && !cx.enabled("UserNamespacesHostNetworkSupport") {
+    if spec.new.field(PodSpec::HOST_NETWORK).get() && !cx.enabled(&gates::USER_NAMESPACES_HOST_NETWORK_SUPPORT) {
         cx.errors.forbidden(spec.path.to(PodSpec::HOST_NETWORK), detail);
     }
     containers::each(spec, |container, path| {
@@ -123,7 +124,7 @@ pub fn resize_policies(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
 
 /// The signals of the two systems differ.
 pub fn stop_signals(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    if !cx.enabled("ContainerStopSignals") {
+    if !cx.enabled(&gates::CONTAINER_STOP_SIGNALS) {
         return;
     }
     let os = spec.new.field(PodSpec::OS).some().map(|os| text(os.field(PodOS::NAME)));

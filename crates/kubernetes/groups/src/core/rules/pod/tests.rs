@@ -2,14 +2,21 @@
 
 use crate::rules::tests::validate_as;
 use crate::tests::resource_for;
-use pintle_schema::{ApiType, Value, value};
+use pintle_gates as gates;
+use pintle_schema::gates::NO_GATES;
+use pintle_schema::{ApiType, GateSet, Value, value};
 use pintle_types::core::v1::Pod;
 use pintle_validation::{Operation, Request};
 
 fn validate(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
-    let enabled = &|gate: &str| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle");
+    let gates = GateSet::only([
+        &gates::RELAXED_DNS_SEARCH_VALIDATION,
+        &gates::RELAXED_ENVIRONMENT_VARIABLE_VALIDATION,
+        &gates::POD_LIFECYCLE_SLEEP_ACTION,
+        &gates::POD_LIFECYCLE_SLEEP_ACTION_ALLOW_ZERO,
+    ]);
     let lines =
-        validate_as(Pod::schema(), new, old, Request { subresource, enabled, ..Request::new(Operation::Create) });
+        validate_as(Pod::schema(), new, old, Request { subresource, gates: &gates, ..Request::new(Operation::Create) });
     lines.iter().map(|line| line.lines().next().unwrap_or_default().to_owned()).collect()
 }
 
@@ -337,8 +344,7 @@ fn a_changed_ephemeral_container_is_compared() {
         pod.set_at(&["spec", "ephemeralContainers"], value!([container]));
         pod
     };
-    let enabled = &|_: &str| false;
-    let request = Request { subresource: "ephemeralcontainers", enabled, ..Request::new(Operation::Create) };
+    let request = Request { subresource: "ephemeralcontainers", ..Request::new(Operation::Create) };
     let lines = validate_as(Pod::schema(), &with_image("j"), Some(&with_image("i")), request);
     let begin = "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"e\" may not be changed\n\
                  @@ -1,6 +1,6 @@\n {\n  \"Name\": \"e\",\n- \"Image\": \"i\",\n+ \"Image\": \"j\",\n";
@@ -375,7 +381,7 @@ fn what_does_nothing_is_warned_of() {
     object.set_at(&["spec", "topologySpreadConstraints"], value!([{"maxSkew": 1, "topologyKey": "z"}]));
     let reported = |old: Option<&Value>| {
         let mut warnings = Vec::new();
-        let written = crate::rules::warnings::Written { object: &object, old, subresource: "", enabled: &|_| false };
+        let written = crate::rules::warnings::Written { object: &object, old, subresource: "", gates: &NO_GATES };
         resource_for(Pod::schema()).warn.expect("pods have warnings")(&written, &mut warnings);
         warnings
     };
@@ -416,9 +422,9 @@ fn addresses_that_a_pod_has_already_stay_right() {
         pod.set_at(&["status"], value!({"podIPs": (ips.clone()), "hostIP": "::ffff:1.2.3.4", "hostIPs": ips}));
         pod
     };
-    let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
+    let gates = GateSet::only([&gates::STRICT_IP_CIDR_VALIDATION]);
     let validate = |new: &Value, old: &Value| {
-        let request = Request { subresource: "status", enabled, ..Request::new(Operation::Create) };
+        let request = Request { subresource: "status", gates: &gates, ..Request::new(Operation::Create) };
         validate_as(Pod::schema(), new, Some(old), request)
     };
     let (mapped, none) = (with_ips(value!([{"ip": "::ffff:1.2.3.4"}])), with_ips(value!([])));

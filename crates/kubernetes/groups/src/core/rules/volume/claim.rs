@@ -5,6 +5,7 @@ use crate::core::rules::resource_names::{is_native, not_negative};
 use crate::rules::difference::difference;
 use crate::rules::internal_form::in_full;
 use crate::rules::{has_format, put_before};
+use pintle_gates as gates;
 use pintle_schema::{ApiType, Map, Value, View, names};
 use pintle_types::core::v1::{
     ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
@@ -282,7 +283,7 @@ fn shrinks(new: View<'_, PersistentVolumeClaim>, old: View<'_, PersistentVolumeC
     }
     let capacity = old.field(PersistentVolumeClaim::STATUS).field(PersistentVolumeClaimStatus::CAPACITY).value();
     let capacity = capacity.get(storage.as_str()).map(quantity).unwrap_or_default();
-    let detail = match cx.enabled("RecoverVolumeExpansionFailure") {
+    let detail = match cx.enabled(&gates::RECOVER_VOLUME_EXPANSION_FAILURE) {
         false => "field can not be less than previous value",
         true if size <= capacity => "field can not be less than status.capacity",
         true => return,
@@ -296,7 +297,7 @@ pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut ValidationCo
     for (name, amount) in entries(status.new.field(Status::CAPACITY).value()) {
         no_debt(amount, &status.path.to(Status::CAPACITY).key(name), cx);
     }
-    if !cx.enabled("RecoverVolumeExpansionFailure") {
+    if !cx.enabled(&gates::RECOVER_VOLUME_EXPANSION_FAILURE) {
         return;
     }
     let supported = [

@@ -4,6 +4,7 @@ use super::{first_source, take_back};
 use crate::rules::difference::difference;
 use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
+use pintle_gates as gates;
 use pintle_schema::{Map, Quantity, Str, Value, View};
 use pintle_types::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, NodeSelectorRequirement, PersistentVolume,
@@ -11,9 +12,6 @@ use pintle_types::core::v1::{
     VolumeNodeAffinity,
 };
 use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
-
-/// The gate of volume attributes classes.
-const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
 
 /// The sources of a persistent volume in kube-apiserver's order: the first one that is set counts.
 const ORDER: &[&str] = &[
@@ -53,7 +51,7 @@ fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolume
 /// A class of attributes has a name, and is for volumes of CSI drivers.
 pub fn attributes_class(spec: At<'_, PersistentVolumeSpec>, cx: &mut ValidationContext<'_>) {
     let Some(class) = spec.new.field(PersistentVolumeSpec::VOLUME_ATTRIBUTES_CLASS_NAME).some() else { return };
-    if !cx.enabled(ATTRIBUTES_CLASSES) {
+    if !cx.enabled(&gates::VOLUME_ATTRIBUTES_CLASS) {
         return;
     }
     let path = spec.path.to(PersistentVolumeSpec::VOLUME_ATTRIBUTES_CLASS_NAME);
@@ -217,7 +215,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut ValidationContext
     let kept = |field: &str| same_at(new.value(), old.value(), field);
     keeps_mode(new.value(), old.value(), cx);
     let (affinity, old_affinity) = (new.field(Spec::NODE_AFFINITY), old.field(Spec::NODE_AFFINITY));
-    if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
+    if !cx.enabled(&gates::MUTABLE_PV_NODE_AFFINITY) && old_affinity.is_set() {
         let is_kept = kept(Spec::NODE_AFFINITY.name())
             || same(affinity.value(), &with_new_labels(old_affinity.value(), affinity.value()));
         if !is_kept {
@@ -245,7 +243,7 @@ pub fn keeps_mode(new: &Value, old: &Value, cx: &mut ValidationContext<'_>) {
 
 /// Returns whether the attributes class may change, and reports an error if not.
 pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
-    let may = cx.enabled(ATTRIBUTES_CLASSES);
+    let may = cx.enabled(&gates::VOLUME_ATTRIBUTES_CLASS);
     if !may {
         let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
         cx.errors.forbidden(class, detail);

@@ -4,6 +4,7 @@ use crate::certificates::rules::signer_name;
 use crate::core::rules::pod::env;
 use crate::rules;
 use crate::rules::internal_form::in_full;
+use pintle_gates as gates;
 use pintle_schema::{View, names};
 use pintle_types::core::v1::{
     ClusterTrustBundleProjection, ConfigMapProjection, DownwardAPIProjection, DownwardAPIVolumeFile,
@@ -137,9 +138,9 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut ValidationContext<'
         let config_map = part.field(Part::CONFIG_MAP).some();
         let pod_info = part.field(Part::DOWNWARD_API).some();
         let bundle = part.field(Part::CLUSTER_TRUST_BUNDLE).some();
-        let bundle = bundle.filter(|_| cx.enabled("ClusterTrustBundleProjection"));
+        let bundle = bundle.filter(|_| cx.enabled(&gates::CLUSTER_TRUST_BUNDLE_PROJECTION));
         let certificate = part.field(Part::POD_CERTIFICATE).some();
-        let certificate = certificate.filter(|_| cx.enabled("PodCertificateRequest"));
+        let certificate = certificate.filter(|_| cx.enabled(&gates::POD_CERTIFICATE_REQUEST));
         if let Some(secret) = secret {
             let name = secret.field(SecretProjection::LOCAL_OBJECT_REFERENCE).field(LocalObjectReference::NAME);
             paths.add_keys(secret.field(SecretProjection::ITEMS), name.as_str(), volume.path, cx);
@@ -165,7 +166,7 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut ValidationContext<'
 /// Trust anchors come from one bundle by its name, or from those of a signer.
 pub fn trust_bundle(bundle: At<'_, ClusterTrustBundleProjection>, cx: &mut ValidationContext<'_>) {
     type Bundle = ClusterTrustBundleProjection;
-    if !cx.enabled("ClusterTrustBundleProjection") {
+    if !cx.enabled(&gates::CLUSTER_TRUST_BUNDLE_PROJECTION) {
         return;
     }
     let selector = bundle.new.field(Bundle::LABEL_SELECTOR);

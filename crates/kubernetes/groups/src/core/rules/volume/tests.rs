@@ -1,18 +1,19 @@
 //! Validation of volumes, claims, secrets, limits and quotas.
 
 use crate::rules::tests;
-use pintle_schema::{ApiType, Struct, Value, value};
+use pintle_gates as gates;
+use pintle_schema::{ApiType, GateSet, Struct, Value, value};
 use pintle_types::core::v1::{LimitRange, PersistentVolume, PersistentVolumeClaim, ResourceQuota, Secret};
 use pintle_types::storage::v1::{StorageClass, VolumeAttachment};
 use pintle_validation::{Operation, Request};
 
 fn validate_as(api_version: &str, schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
-    let enabled = &|gate: &str| matches!(gate, "VolumeAttributesClass" | "RecoverVolumeExpansionFailure");
+    let gates = GateSet::only([&gates::VOLUME_ATTRIBUTES_CLASS, &gates::RECOVER_VOLUME_EXPANSION_FAILURE]);
     let mut lines = tests::validate_as(
         schema,
         new,
         old,
-        Request { api_version, namespaced: false, enabled, ..Request::new(Operation::Create) },
+        Request { api_version, namespaced: false, gates: &gates, ..Request::new(Operation::Create) },
     );
     lines.retain(|line| !line.starts_with("metadata"));
     lines

@@ -2,17 +2,14 @@
 //! computed once. Must never depend on a kind's name.
 
 use crate::{Registry, Target};
-use pintle_schema::Value;
-use pintle_schema::gates::DisabledFields;
+use pintle_schema::{DisabledFields, Value};
 
 impl Registry {
     /// Drops from an object of the storage version the fields that are disabled and were not in use.
     pub(crate) fn drop_disabled_fields(&self, target: &Target, object: &mut Value, old: Option<&Value>) {
         // Gates do not change while the server runs, so the disabled fields of a resource are cached.
-        let off = target.stored.compiled.get_or_insert_with(0, || {
-            let enabled = |gate: &str| self.environment.feature_enabled(gate);
-            DisabledFields::of(&target.storage().schema, &enabled)
-        });
+        let fields = || DisabledFields::of(&target.storage().schema, self.environment.gates());
+        let off = target.stored.compiled.get_or_insert_with(0, fields);
         if let Some(off) = &*off {
             off.drop_from(object, old);
         }

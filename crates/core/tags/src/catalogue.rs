@@ -1,0 +1,572 @@
+//! The table of validation tags: a row for each, in the order of the documentation. What a row does not say is as in `TAG`.
+
+use crate::{Payload, Place, Tag};
+
+/// What most tags are.
+const TAG: Tag = Tag {
+    name: "",
+    variant: "",
+    places: Place::ANY,
+    payload: Payload::None,
+    chained: false,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "",
+    example: "",
+    doc: "",
+};
+
+/// All tags.
+pub static CATALOGUE: &[Tag] = &[
+    Tag {
+        name: "optional",
+        variant: "Optional",
+        excludes: &["optional", "required", "forbidden"],
+        upstream: "+k8s:optional",
+        example: "optional",
+        doc: "The value may be absent or zero; other rules are then skipped. OpenAPI lists the field as optional.",
+        ..TAG
+    },
+    Tag {
+        name: "required",
+        variant: "Required",
+        payload: Payload::Detail,
+        excludes: &["required", "optional", "forbidden"],
+        published: "required",
+        upstream: "+k8s:required",
+        example: "required or required = \"why\"",
+        doc: "The value must be present and not zero. A text is the error's detail.",
+        ..TAG
+    },
+    Tag {
+        name: "forbidden",
+        variant: "Forbidden",
+        payload: Payload::Detail,
+        excludes: &["forbidden", "optional", "required"],
+        upstream: "+k8s:forbidden",
+        example: "forbidden or forbidden = \"why\"",
+        doc: "The value must be absent or zero. A text is the error's detail.",
+        ..TAG
+    },
+    Tag {
+        name: "immutable",
+        variant: "Immutable",
+        places: Place::ANY_OR_TYPE,
+        excludes: &["immutable", "update"],
+        origin: "immutable",
+        published: "x-kubernetes-validations",
+        upstream: "+k8s:immutable",
+        example: "immutable",
+        doc: "An update must not change the value.",
+        ..TAG
+    },
+    Tag {
+        name: "fixed",
+        variant: "Fixed",
+        payload: Payload::Detail,
+        origin: "immutable",
+        example: "fixed or fixed = \"may not change\"",
+        doc: "An update must not change the value; its other rules run all the same.",
+        ..TAG
+    },
+    Tag {
+        name: "monotonic",
+        variant: "Monotonic",
+        places: Place::INT,
+        payload: Payload::Detail,
+        origin: "monotonic",
+        example: "monotonic or monotonic = \"cannot be decremented\"",
+        doc: "An update must not decrease or remove the number.",
+        ..TAG
+    },
+    Tag {
+        name: "update",
+        variant: "Update",
+        payload: Payload::Changes,
+        excludes: &["immutable"],
+        origin: "update",
+        published: "x-kubernetes-validations",
+        upstream: "+k8s:update",
+        example: "update(no_set, no_unset, no_modify)",
+        doc: "Changes that an update must not make: `no_set` an unset value, `no_unset` a set one, `no_modify` its content.",
+        ..TAG
+    },
+    Tag {
+        name: "minimum",
+        variant: "Minimum",
+        places: Place::INT,
+        payload: Payload::Int,
+        excludes: &["minimum"],
+        origin: "minimum",
+        published: "minimum",
+        upstream: "+k8s:minimum",
+        example: "minimum = 0",
+        doc: "The number must not be smaller.",
+        ..TAG
+    },
+    Tag {
+        name: "maximum",
+        variant: "Maximum",
+        places: Place::INT,
+        payload: Payload::Int,
+        excludes: &["maximum"],
+        origin: "maximum",
+        published: "maximum",
+        upstream: "+k8s:maximum",
+        example: "maximum = 0",
+        doc: "The number must not be larger.",
+        ..TAG
+    },
+    Tag {
+        name: "min_length",
+        variant: "MinLength",
+        places: Place::STRING,
+        payload: Payload::Size,
+        excludes: &["min_length"],
+        origin: "minLength",
+        published: "minLength",
+        upstream: "+k8s:minLength",
+        example: "min_length = 63",
+        doc: "The string must not have fewer characters.",
+        ..TAG
+    },
+    Tag {
+        name: "max_length",
+        variant: "MaxLength",
+        places: Place::STRING,
+        payload: Payload::Size,
+        excludes: &["max_length"],
+        origin: "maxLength",
+        published: "maxLength",
+        upstream: "+k8s:maxLength",
+        example: "max_length = 63",
+        doc: "The string must not have more characters.",
+        ..TAG
+    },
+    Tag {
+        name: "max_bytes",
+        variant: "MaxBytes",
+        places: Place::STRING,
+        payload: Payload::Size,
+        excludes: &["max_bytes"],
+        origin: "maxBytes",
+        upstream: "+k8s:maxBytes",
+        example: "max_bytes = 63",
+        doc: "The string must not have more bytes.",
+        ..TAG
+    },
+    Tag {
+        name: "min_items",
+        variant: "MinItems",
+        places: Place::COLLECTION,
+        payload: Payload::Size,
+        excludes: &["min_items"],
+        origin: "minItems",
+        published: "minItems",
+        upstream: "+k8s:minItems",
+        example: "min_items = 63",
+        doc: "The list must not have fewer items, the map not fewer entries.",
+        ..TAG
+    },
+    Tag {
+        name: "max_items",
+        variant: "MaxItems",
+        places: Place::COLLECTION,
+        payload: Payload::Size,
+        excludes: &["max_items"],
+        origin: "maxItems",
+        published: "maxItems",
+        upstream: "+k8s:maxItems",
+        example: "max_items = 63",
+        doc: "The list must not have more items, the map not more entries.",
+        ..TAG
+    },
+    Tag {
+        name: "format",
+        variant: "Format",
+        places: Place::SCALAR,
+        payload: Payload::Format,
+        origin: "format",
+        published: "format",
+        upstream: "+k8s:format",
+        example: "format = \"k8s-short-name\"",
+        doc: "The value must have one of the formats listed below.",
+        ..TAG
+    },
+    Tag {
+        name: "pattern",
+        variant: "Pattern",
+        places: Place::STRING,
+        payload: Payload::Pattern,
+        origin: "pattern",
+        published: "pattern",
+        example: "pattern = \"[a-z]+\"",
+        doc: "A regular expression must match the whole string.",
+        ..TAG
+    },
+    Tag {
+        name: "enum",
+        variant: "Enum",
+        places: Place::STRING,
+        payload: Payload::Texts,
+        excludes: &["enum"],
+        published: "enum",
+        upstream: "+k8s:enum",
+        example: "enum or enum(\"a\", \"b\")",
+        doc: "The string must be one of the listed values, or of the values of the field's type if none are listed.",
+        ..TAG
+    },
+    Tag {
+        name: "neq",
+        variant: "NotEqual",
+        places: Place::SCALAR,
+        payload: Payload::Literal,
+        origin: "neq",
+        upstream: "+k8s:neq",
+        example: "neq = 0",
+        doc: "The value must differ from this one.",
+        ..TAG
+    },
+    Tag {
+        name: "unique",
+        variant: "Unique",
+        places: Place::LIST,
+        payload: Payload::Texts,
+        published: "x-kubernetes-list-type",
+        upstream: "+k8s:unique",
+        example: "unique or unique(\"a\", \"b\")",
+        doc: "Items must be distinct: in the named fields, in the list's keys if it has some, or as a whole. Does not affect field ownership, as `list_type` does.",
+        ..TAG
+    },
+    Tag {
+        name: "distinct",
+        variant: "Distinct",
+        places: Place::LIST,
+        payload: Payload::Field,
+        origin: "distinct",
+        example: "distinct(name)",
+        doc: "Items differ in a field, where they have it; the error is reported at the field.",
+        ..TAG
+    },
+    Tag {
+        name: "distinct_items",
+        variant: "DistinctItems",
+        places: Place::LIST,
+        payload: Payload::Field,
+        origin: "distinctItems",
+        example: "distinct_items(name)",
+        doc: "Items differ in a field; the error is reported at the item.",
+        ..TAG
+    },
+    Tag {
+        name: "distinct_with_absent",
+        variant: "DistinctWithAbsent",
+        places: Place::LIST,
+        payload: Payload::Field,
+        origin: "distinct",
+        example: "distinct_with_absent(name)",
+        doc: "Items differ in a field, and only one lacks it; the error is reported at the field.",
+        ..TAG
+    },
+    Tag {
+        name: "labels",
+        variant: "Labels",
+        places: Place::MAP,
+        origin: "labels",
+        example: "labels",
+        doc: "Keys and values must be valid label keys and values.",
+        ..TAG
+    },
+    Tag {
+        name: "not_above",
+        variant: "NotAbove",
+        places: Place::INT,
+        payload: Payload::Pairs,
+        origin: "notAbove",
+        example: "not_above(replicas = \"cannot be greater than replicas\")",
+        doc: "The number must not be greater than that of another field beside it, where that is set.",
+        ..TAG
+    },
+    Tag {
+        name: "at_least_one",
+        variant: "AtLeastOne",
+        places: Place::STRUCT_OR_TYPE,
+        payload: Payload::Texts,
+        origin: "atLeastOne",
+        example: "at_least_one(\"a\", \"b\")",
+        doc: "Of these fields of the struct one must be set.",
+        ..TAG
+    },
+    Tag {
+        name: "at_most_one",
+        variant: "AtMostOne",
+        places: Place::STRUCT_OR_TYPE,
+        payload: Payload::Texts,
+        origin: "atMostOne",
+        example: "at_most_one(\"a\", \"b\")",
+        doc: "Of these fields of the struct one may be set: the struct is invalid with more.",
+        ..TAG
+    },
+    Tag {
+        name: "union_member",
+        variant: "UnionMember",
+        payload: Payload::Member,
+        excludes: &["zero_or_one_of"],
+        origin: "union",
+        published: "x-kubernetes-unions",
+        upstream: "+k8s:unionMember",
+        example: "union_member or union_member(union = \"u\", value = \"V\")",
+        doc: "Exactly one of the fields with this tag must be set; with a discriminator, the one that it names. `union = \"..\"` distinguishes several unions of a struct; `value = \"..\"` is the discriminator's value if it is not the capitalized field name.",
+        ..TAG
+    },
+    Tag {
+        name: "union_discriminator",
+        variant: "UnionDiscriminator",
+        places: Place::STRING,
+        payload: Payload::OptionalText,
+        excludes: &["union_discriminator"],
+        origin: "union",
+        published: "x-kubernetes-unions",
+        upstream: "+k8s:unionDiscriminator",
+        example: "union_discriminator or union_discriminator = \"u\"",
+        doc: "The field names the member of the union that is set.",
+        ..TAG
+    },
+    Tag {
+        name: "zero_or_one_of",
+        variant: "ZeroOrOneOf",
+        payload: Payload::Member,
+        excludes: &["union_member"],
+        origin: "zeroOrOneOf",
+        upstream: "+k8s:zeroOrOneOfMember",
+        example: "zero_or_one_of or zero_or_one_of(union = \"u\", value = \"V\")",
+        doc: "At most one of the fields with this tag may be set.",
+        ..TAG
+    },
+    Tag {
+        name: "discriminator",
+        variant: "Discriminator",
+        places: Place::SCALAR,
+        payload: Payload::OptionalText,
+        excludes: &["discriminator"],
+        upstream: "+k8s:discriminator",
+        example: "discriminator or discriminator = \"u\"",
+        doc: "The field's value selects which fields tagged `member` may be set, and their rules.",
+        ..TAG
+    },
+    Tag {
+        name: "member",
+        variant: "Member",
+        payload: Payload::Member,
+        chained: true,
+        upstream: "+k8s:member",
+        example: "member(value = \"V\")(required)",
+        doc: "The rules in brackets hold while the discriminator has this value; with a value that no `member` of the field names, the field is forbidden.",
+        ..TAG
+    },
+    Tag {
+        name: "item",
+        variant: "Item",
+        places: Place::LIST,
+        payload: Payload::Pairs,
+        chained: true,
+        upstream: "+k8s:item",
+        example: "item(type = \"A\")(required)",
+        doc: "The rules in brackets hold for the item of the list with these keys.",
+        ..TAG
+    },
+    Tag {
+        name: "each_key",
+        variant: "EachKey",
+        places: Place::MAP,
+        chained: true,
+        published: "propertyNames",
+        upstream: "+k8s:eachKey",
+        example: "each_key(required)",
+        doc: "The rules in brackets hold for every key of the map.",
+        ..TAG
+    },
+    Tag {
+        name: "each_entry_key",
+        variant: "EachEntryKey",
+        places: Place::MAP,
+        chained: true,
+        example: "each_entry_key(format = \"config-map-key\")",
+        doc: "What follows holds for each key of the map, and errors are reported at the entry that has the key.",
+        ..TAG
+    },
+    Tag {
+        name: "each_val",
+        variant: "EachVal",
+        places: Place::COLLECTION,
+        chained: true,
+        published: "items",
+        upstream: "+k8s:eachVal",
+        example: "each_val(required)",
+        doc: "The rules in brackets hold for every item of the list or value of the map.",
+        ..TAG
+    },
+    Tag {
+        name: "subfield",
+        variant: "Subfield",
+        places: Place::STRUCT_OR_TYPE,
+        payload: Payload::Field,
+        chained: true,
+        published: "properties",
+        upstream: "+k8s:subfield",
+        example: "subfield(name)(required)",
+        doc: "The rules in brackets hold for a field of the struct, here but not wherever the struct is used.",
+        ..TAG
+    },
+    Tag {
+        name: "if_enabled",
+        variant: "IfEnabled",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Gate,
+        chained: true,
+        upstream: "+k8s:ifEnabled",
+        example: "if_enabled(gates::NAME)(required)",
+        doc: "The rules in brackets hold while a feature gate is on.",
+        ..TAG
+    },
+    Tag {
+        name: "if_disabled",
+        variant: "IfDisabled",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Gate,
+        chained: true,
+        upstream: "+k8s:ifDisabled",
+        example: "if_disabled(gates::NAME)(required)",
+        doc: "The rules in brackets hold while a feature gate is off. A value that the stored object has in that field, in any item, stays valid.",
+        ..TAG
+    },
+    Tag {
+        name: "when",
+        variant: "When",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Pairs,
+        chained: true,
+        example: "when(type = \"A|B\")(required)",
+        doc: "The rules in brackets hold while other fields of the struct have these values: `|` separates alternatives, an empty text means unset. A list counts as its only item, a struct as its only field. On a struct, its own fields are meant.",
+        ..TAG
+    },
+    Tag {
+        name: "unless",
+        variant: "Unless",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Pairs,
+        chained: true,
+        example: "unless(type = \"A|B\")(forbidden)",
+        doc: "The rules in brackets hold unless other fields of the struct have these values.",
+        ..TAG
+    },
+    Tag {
+        name: "when_set",
+        variant: "WhenSet",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Field,
+        chained: true,
+        example: "when_set(name)(required)",
+        doc: "The rules in brackets hold while another field of the struct is set.",
+        ..TAG
+    },
+    Tag {
+        name: "when_unset",
+        variant: "WhenUnset",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Field,
+        chained: true,
+        example: "when_unset(name)(required)",
+        doc: "The rules in brackets hold while another field of the struct is not set.",
+        ..TAG
+    },
+    Tag {
+        name: "when_several",
+        variant: "WhenSeveral",
+        chained: true,
+        example: "when_several(required)",
+        doc: "Inside `each_val`: what follows holds while there are more items than one.",
+        ..TAG
+    },
+    Tag {
+        name: "first",
+        variant: "First",
+        places: Place::ANY_OR_TYPE,
+        chained: true,
+        example: "first(required)",
+        doc: "What follows is validated first, and when it fails, nothing else is validated.",
+        ..TAG
+    },
+    Tag {
+        name: "last",
+        variant: "Last",
+        places: Place::ANY_OR_TYPE,
+        chained: true,
+        example: "last(unique)",
+        doc: "What follows is validated after what is inside the value.",
+        ..TAG
+    },
+    Tag {
+        name: "message",
+        variant: "Message",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Pairs,
+        chained: true,
+        example: "message(invalid = \"must be odd\")(required)",
+        doc: "Errors of the rules in brackets have this text as their detail, and this kind: `required`, `invalid`, `forbidden`, or with `detail` their own. `value` is shown instead of the value.",
+        ..TAG
+    },
+    Tag {
+        name: "alpha",
+        variant: "Alpha",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Since,
+        chained: true,
+        excludes: &["beta"],
+        upstream: "+k8s:alpha",
+        example: "alpha(\"1.36\")(required)",
+        doc: "The rules in brackets run in the shadow: their result is compared with that of handwritten rules and counted, but not enforced.",
+        ..TAG
+    },
+    Tag {
+        name: "beta",
+        variant: "Beta",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Since,
+        chained: true,
+        excludes: &["alpha"],
+        upstream: "+k8s:beta",
+        example: "beta(\"1.36\")(required)",
+        doc: "The rules in brackets are enforced while the gate DeclarativeValidationBeta is on; otherwise they run in the shadow.",
+        ..TAG
+    },
+    Tag {
+        name: "opaque_type",
+        variant: "Opaque",
+        excludes: &["opaque_type"],
+        upstream: "+k8s:opaqueType",
+        example: "opaque_type",
+        doc: "The rules of the field's type do not hold here.",
+        ..TAG
+    },
+    Tag {
+        name: "custom",
+        variant: "Custom",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::Path,
+        upstream: "+k8s:customUnique",
+        example: "custom = path::to::function",
+        doc: "A function that validates the value: `fn(RuleInput<'_>) -> Vec<Fault>`.",
+        ..TAG
+    },
+    Tag {
+        name: "rule",
+        variant: "External",
+        places: Place::ANY_OR_TYPE,
+        payload: Payload::External,
+        example: "rule(path::VALIDATOR) or rule(path::VALIDATOR, 5)",
+        doc: "A validator of another crate: the path of a `static RuleFunction`, and its payload.",
+        ..TAG
+    },
+];
