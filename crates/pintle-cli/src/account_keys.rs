@@ -1,5 +1,5 @@
-//! The keys and names of service account tokens, from flags. Guarantees that changed key files are taken over whole, and
-//! that files with an invalid key change nothing. Must never log a key.
+//! The keys and names of service account tokens, from flags. Guarantees that changed key files are taken over whole,
+//! and that files with an invalid key change nothing. Must never log a key.
 
 use crate::flags::Config;
 use pintle::Builder;

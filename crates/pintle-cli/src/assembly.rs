@@ -1,5 +1,5 @@
-//! From a checked command line to a server that can be started. Guarantees that every file is read and the store is opened before a port
-//! is bound. Must never wait for another process.
+//! From a checked command line to a server that can be started. Guarantees that every file is read and the store is
+//! opened before a port is bound. Must never wait for another process.
 
 use crate::config_files;
 use crate::flags::Config;

@@ -1,5 +1,5 @@
-//! Connections to kubelets, extension servers and other servers over the same store, with the certificates of files that are followed.
-//! Must never connect before a request needs it.
+//! Connections to kubelets, extension servers and other servers over the same store, with the certificates of files
+//! that are followed. Must never connect before a request needs it.
 
 use crate::flags::{Config, Kubelet};
 use crate::store::read;

@@ -1,5 +1,5 @@
-//! The store that flags name: embedded, in memory or an etcd cluster, with encryption at rest. Guarantees that a start which reads for
-//! long reports its progress. Must never keep a store open that the server does not use.
+//! The store that flags name: embedded, in memory or an etcd cluster, with encryption at rest. Guarantees that a start
+//! which reads for long reports its progress. Must never keep a store open that the server does not use.
 
 use crate::config_files::encryption;
 use crate::flags::{Config, KeyPair, Storage};

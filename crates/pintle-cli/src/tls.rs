@@ -1,5 +1,5 @@
-//! The certificates of the server and the identities of its clients, from files that are followed. Guarantees that a file which cannot be
-//! used changes nothing while the server runs. Must never log a key.
+//! The certificates of the server and the identities of its clients, from files that are followed. Guarantees that a
+//! file which cannot be used changes nothing while the server runs. Must never log a key.
 
 use crate::access::StaticTokens;
 use crate::authorities::Authorities;

@@ -1,4 +1,5 @@
-//! The admission plugins: the built-in ones, policies and webhooks, in kube-apiserver's order. Must never contain what a plugin does.
+//! The admission plugins: the built-in ones, policies and webhooks, in kube-apiserver's order. Must never contain what
+//! a plugin does.
 
 use crate::sources;
 use crate::start_error::StartError;

@@ -1,4 +1,5 @@
-//! What a server publishes about itself: its address is the configured one, or one at which other machines reach this one.
+//! What a server publishes about itself: its address is the configured one, or one at which other machines reach this
+//! one.
 //!
 //! The default is never a loopback address, which in a pod is the pod itself. Finding the address sends no packet.
 
@@ -60,8 +61,8 @@ pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
     }
 }
 
-/// Whether an address may be an endpoint of the `kubernetes` service. Other addresses may be advertised too, for clients on
-/// this machine.
+/// Whether an address may be an endpoint of the `kubernetes` service. Other addresses may be advertised too, for
+/// clients on this machine.
 pub fn is_endpoint(address: IpAddr) -> bool {
     ip::endpoint_ip(&address.to_string()).is_empty()
 }

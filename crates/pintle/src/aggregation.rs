@@ -1,5 +1,5 @@
-//! Versions of groups that other servers serve: extension servers, which API services name, and other servers over the same store. Must
-//! never pass on a request for a version that this server serves.
+//! Versions of groups that other servers serve: extension servers, which API services name, and other servers over the
+//! same store. Must never pass on a request for a version that this server serves.
 
 use crate::identity_lease;
 use pintle_aggregation::{ApiServices, PeerServers, PeerSettings};

@@ -1,5 +1,5 @@
-//! The order of authorizers: the chain of built-in ones and webhooks. Guarantees that a chain can be replaced while a server runs.
-//! Must never read a file.
+//! The order of authorizers: the chain of built-in ones and webhooks. Guarantees that a chain can be replaced while a
+//! server runs. Must never read a file.
 
 use crate::hooks::BOOTSTRAP_ROLES;
 use crate::node_objects;
@@ -58,7 +58,8 @@ impl Default for Authorization {
 }
 
 impl Authorization {
-    /// Adds the authorizers before those that there are, and the hook of RBAC. What is returned starts to follow their order.
+    /// Adds the authorizers before those that there are, and the hook of RBAC. What is returned starts to follow their
+    /// order.
     pub(crate) fn prepare(
         self,
         generic: &mut Builder,
@@ -134,7 +135,8 @@ mod tests {
         assert!(!decide());
         union.replace(all.chain(&[built_in(Mode::AlwaysDeny), built_in(Mode::AlwaysAllow)]));
         assert!(decide());
-        // The counters of an authorizer that was removed and added again start at zero; those of one that stayed continue.
+        // The counters of an authorizer that was removed and added again start at zero; those of one that stayed
+        // continue.
         union.replace(all.chain(&[built_in(Mode::AlwaysAllow)]));
         assert!(decide());
         assert_eq!(clone.members()[0].allowed.get(), 2);

@@ -1,5 +1,5 @@
-//! `Builder`: the settings of a server with the built-in groups. Guarantees that nothing is read, written or served before `open`. Must
-//! never know a flag or a configuration file.
+//! `Builder`: the settings of a server with the built-in groups. Guarantees that nothing is read, written or served
+//! before `open`. Must never know a flag or a configuration file.
 
 use crate::admission::AdmissionOptions;
 use crate::advertised::AdvertisedServer;
@@ -43,8 +43,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it. Its feature gates
-    /// have the defaults of the current release.
+    /// A server over a store, without TLS, that authorizes every request: tests and embedders start from it. Its
+    /// feature gates have the defaults of the current release.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let mut generic = pintle_server::Builder::new(store);
         *generic.feature_gates() = pintle_gates::all();
@@ -69,9 +69,10 @@ impl Builder {
         }
     }
 
-    /// The parts that every server has: groups, authenticators, authorizers, admission plugins, handlers, settings. What is added
-    /// here extends the built-in parts: authenticators are called before those of service account and bootstrap tokens, authorizers
-    /// after those of [`authorize_by`](Builder::authorize_by), admission plugins after the built-in ones.
+    /// The parts that every server has: groups, authenticators, authorizers, admission plugins, handlers, settings.
+    /// What is added here extends the built-in parts: authenticators are called before those of service account and
+    /// bootstrap tokens, authorizers after those of [`authorize_by`](Builder::authorize_by), admission plugins after
+    /// the built-in ones.
     pub fn generic(&mut self) -> &mut pintle_server::Builder {
         &mut self.generic
     }
@@ -107,7 +108,8 @@ impl Builder {
         self.authorization.policies = policies;
     }
 
-    /// Sets the keys, issuers and audiences of service account tokens; by default a new key that is lost when the server stops.
+    /// Sets the keys, issuers and audiences of service account tokens; by default a new key that is lost when the
+    /// server stops.
     pub fn set_service_account_tokens(&mut self, tokens: TokenConfig) {
         self.authentication.service_account_tokens = Some(tokens);
     }
@@ -117,8 +119,8 @@ impl Builder {
         self.authentication.bootstrap_tokens = accept;
     }
 
-    /// Adds an authenticator of tokens that other parties issue or review. It is called after all others, because it sends requests
-    /// to other servers.
+    /// Adds an authenticator of tokens that other parties issue or review. It is called after all others, because it
+    /// sends requests to other servers.
     pub fn add_remote_authenticator(&mut self, authenticator: Arc<dyn Authenticator>) {
         self.authentication.remote.push(authenticator);
     }
@@ -138,8 +140,8 @@ impl Builder {
         &self.webhooks.clients
     }
 
-    /// Has references to services of webhooks resolved by this resolver first. Services that it does not know are looked for in the
-    /// cluster. Only the first call has an effect.
+    /// Has references to services of webhooks resolved by this resolver first. Services that it does not know are
+    /// looked for in the cluster. Only the first call has an effect.
     pub fn resolve_services_by(&self, resolver: Arc<dyn ServiceResolver>) {
         self.webhooks.services.set_first(resolver);
     }

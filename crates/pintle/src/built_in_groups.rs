@@ -1,5 +1,5 @@
-//! The built-in groups: which of their versions and resources are served, and the kinds that have no resource. Must never decide it by
-//! the order in which groups are added.
+//! The built-in groups: which of their versions and resources are served, and the kinds that have no resource. Must
+//! never decide it by the order in which groups are added.
 
 use pintle_discovery::KnownVersions;
 use pintle_endpoints::runtime_config::RuntimeConfig;

@@ -1,4 +1,5 @@
-//! The controllers that run in the server, on a thread of their own. Must never start before the server serves: they send requests.
+//! The controllers that run in the server, on a thread of their own. Must never start before the server serves: they
+//! send requests.
 
 use crate::aggregation::Aggregation;
 use crate::hooks::LEADER_ELECTION;

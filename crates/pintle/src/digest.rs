@@ -1,5 +1,5 @@
-//! Digests that identify a text where the text itself must not be shown. Guarantees the form that kube-apiserver's metrics have.
-//! Must never be used to protect a secret.
+//! Digests that identify a text where the text itself must not be shown. Guarantees the form that kube-apiserver's
+//! metrics have. Must never be used to protect a secret.
 
 use data_encoding::HEXLOWER;
 use ring::digest::{SHA256, digest};

@@ -1,6 +1,6 @@
-//! The first writes of a server: the bootstrap objects, and what it announces of itself. Guarantees that a start neither waits
-//! for another process nor fails because a write is refused: what is left is tried again beside serving, and readiness
-//! names it. Must never bypass admission.
+//! The first writes of a server: the bootstrap objects, and what it announces of itself. Guarantees that a start
+//! neither waits for another process nor fails because a write is refused: what is left is tried again beside serving,
+//! and readiness names it. Must never bypass admission.
 
 use crate::bootstrap;
 use crate::hooks::STORAGE_VERSIONS;
@@ -83,8 +83,8 @@ impl FirstWrites {
         FirstWrites { registry, identity_lease, settings }
     }
 
-    /// Makes the writes, unless one may have to wait for another process, such as a webhook. Returns what is left to be written
-    /// beside serving.
+    /// Makes the writes, unless one may have to wait for another process, such as a webhook. Returns what is left to be
+    /// written beside serving.
     ///
     /// # Errors
     /// The store fails.
@@ -132,8 +132,8 @@ impl FirstWrites {
         work.show(health, true);
     }
 
-    /// Writes the objects one by one, so that one that is refused keeps no other from being written. Those that are written are
-    /// removed from the work.
+    /// Writes the objects one by one, so that one that is refused keeps no other from being written. Those that are
+    /// written are removed from the work.
     async fn write(&self, work: &mut Work) -> Result<()> {
         let objects = std::mem::take(&mut work.objects);
         let writes: Vec<_> = objects.into_iter().map(|object| restored(&self.registry, object)).collect();

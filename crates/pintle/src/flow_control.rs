@@ -1,5 +1,6 @@
 //! Passes flow schemas and priority levels from the cache to flow control: all at the start, and again when one of them
-//! changes. Guarantees that requests are classified by what is stored, as far as it can be read. Must never write an object.
+//! changes. Guarantees that requests are classified by what is stored, as far as it can be read. Must never write an
+//! object.
 
 use crate::hooks::FLOW_CONTROL_HOOKS;
 use futures_util::future::select_all;

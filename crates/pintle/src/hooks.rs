@@ -1,11 +1,12 @@
-//! The health checks: kube-apiserver's post-start hooks, and those of parts that not every server has. Guarantees the order of the
-//! reference. Must never say that a hook has passed whose work is left.
+//! The health checks: kube-apiserver's post-start hooks, and those of parts that not every server has. Guarantees the
+//! order of the reference. Must never say that a hook has passed whose work is left.
 
 use pintle_server::Builder;
 use std::time::SystemTime;
 
-/// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts, since its work
-/// was done before (all stored objects are read) or this server has no such work, but for first writes that are left.
+/// The health checks of kube-apiserver's post-start hooks, in its order. Each has passed when serving starts, since its
+/// work was done before (all stored objects are read) or this server has no such work, but for first writes that are
+/// left.
 pub const POST_START: [&str; 34] = [
     "poststarthook/start-apiserver-admission-initializer",
     ENCRYPTION_RELOAD,
@@ -71,8 +72,8 @@ const OPTIONAL: [&str; 7] = [
     FLOW_CONTROL_HOOKS[1],
 ];
 
-/// Adds the checks of the hooks: those that every server has, and of the others these. The server is unhealthy when its own
-/// certificate has ended.
+/// Adds the checks of the hooks: those that every server has, and of the others these. The server is unhealthy when its
+/// own certificate has ended.
 pub(crate) fn prepare(generic: &Builder, hooks: &[&'static str], own_certificate_ends: Option<SystemTime>) {
     let is_shown = |hook: &&&str| !OPTIONAL.contains(*hook) || hooks.contains(*hook);
     POST_START.iter().filter(is_shown).for_each(|hook| generic.health().set_started(hook, true));

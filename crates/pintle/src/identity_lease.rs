@@ -154,8 +154,8 @@ impl IdentityLease {
         }
     }
 
-    /// Tells other servers in which versions this one stores objects, if servers do so. The identity lease must exist: reports without one are
-    /// removed.
+    /// Tells other servers in which versions this one stores objects, if servers do so. The identity lease must exist:
+    /// reports without one are removed.
     ///
     /// # Errors
     /// The store fails.
@@ -166,8 +166,8 @@ impl IdentityLease {
         }
     }
 
-    /// Renews the leases and repairs objects until the future is dropped. What a webhook holds up does not hold up the lease of the
-    /// address, without which the server would be taken out of the endpoints.
+    /// Renews the leases and repairs objects until the future is dropped. What a webhook holds up does not hold up the
+    /// lease of the address, without which the server would be taken out of the endpoints.
     pub async fn keep(&self) {
         join(self.keep_address(), self.keep_others()).await;
     }
@@ -280,8 +280,8 @@ impl IdentityLease {
         commit.await.map(drop).map_err(Status::internal)
     }
 
-    /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object; on a
-    /// conflict the leases are read again when the other write is known.
+    /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object;
+    /// on a conflict the leases are read again when the other write is known.
     ///
     /// # Errors
     /// The write is refused, or the store fails.
@@ -388,7 +388,8 @@ impl IdentityLease {
         self.registry.update(&target, &update, &options).await.map(drop)
     }
 
-    /// Deletes the expired identity leases of other servers. As in kube-apiserver, a lease without a time or a duration has expired.
+    /// Deletes the expired identity leases of other servers. As in kube-apiserver, a lease without a time or a duration
+    /// has expired.
     async fn sweep(&self) {
         let Some(resource) = leases() else { return };
         let Some(all) = self.registry.target(resource, NAMESPACE, "") else { return };

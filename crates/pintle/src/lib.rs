@@ -1,9 +1,9 @@
 //! Pintle: a Kubernetes API server as a library.
 //!
-//! A [`Builder`] has the settings of a server. `Builder::open` reads the store and installs the features, which makes an [`Opened`];
-//! `Opened::serve` makes a [`Serving`]. Each feature is a module with a function `prepare`, if it decides about requests or writes, and
-//! a function `install`, which adds its tasks, metrics, health checks and handlers. [`TestServer`] starts a server in memory within a
-//! test.
+//! A [`Builder`] has the settings of a server. `Builder::open` reads the store and installs the features, which makes
+//! an [`Opened`]; `Opened::serve` makes a [`Serving`]. Each feature is a module with a function `prepare`, if it
+//! decides about requests or writes, and a function `install`, which adds its tasks, metrics, health checks and
+//! handlers. [`TestServer`] starts a server in memory within a test.
 //!
 //! # Features
 //! None is on by default: a server keeps its objects in memory or in a directory, and has no kubelets.

@@ -1,6 +1,7 @@
-//! `Opened`: the assembly of a server. `of` lists its features in the order in which they are installed. Guarantees that the store is
-//! read before a feature reads objects, and that the first objects are written before a request is served, or written beside
-//! serving where a webhook or a refusal is in the way. Must never contain what a feature does.
+//! `Opened`: the assembly of a server. `of` lists its features in the order in which they are installed. Guarantees
+//! that the store is read before a feature reads objects, and that the first objects are written before a request is
+//! served, or written beside serving where a webhook or a refusal is in the way. Must never contain what a feature
+//! does.
 
 use crate::builder::Builder;
 use crate::controllers::PreparedControllers;
@@ -33,8 +34,8 @@ pub struct Opened {
 }
 
 impl Builder {
-    /// Opens the store, writes the bootstrap objects and starts to serve on the listener. What a webhook may delay, or admission
-    /// refuses, is written beside serving.
+    /// Opens the store, writes the bootstrap objects and starts to serve on the listener. What a webhook may delay, or
+    /// admission refuses, is written beside serving.
     ///
     /// # Errors
     /// The store cannot be opened or written.
@@ -54,8 +55,8 @@ impl Builder {
 }
 
 impl Opened {
-    /// Opens the store and installs the features. What decides about requests or writes is prepared before the store is read, since
-    /// the first objects are written through it; what needs objects is installed afterwards.
+    /// Opens the store and installs the features. What decides about requests or writes is prepared before the store is
+    /// read, since the first objects are written through it; what needs objects is installed afterwards.
     async fn of(builder: Builder) -> Result<Opened, StartError> {
         let Builder { mut generic, post_start_hooks: mut hooks, mut advertised, mut controllers, .. } = builder;
         let address = generic.address()?;

@@ -1,5 +1,5 @@
-//! The addresses and ports of services: their ranges, and the allocators that reserve them in the transaction of a write. Must never
-//! allocate one outside of its range.
+//! The addresses and ports of services: their ranges, and the allocators that reserve them in the transaction of a
+//! write. Must never allocate one outside of its range.
 
 use pintle_bootstrap::ServiceRange;
 use pintle_server::{Builder, Opened};

@@ -1,5 +1,5 @@
-//! `Serving`: a running server with the built-in groups. Guarantees that a stop withdraws the server from the cluster before it takes no
-//! more connections. Must never hold up a stop for a store that does not answer.
+//! `Serving`: a running server with the built-in groups. Guarantees that a stop withdraws the server from the cluster
+//! before it takes no more connections. Must never hold up a stop for a store that does not answer.
 
 use crate::controllers::RunningControllers;
 use crate::identity_lease::IdentityLease;

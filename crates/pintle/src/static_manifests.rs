@@ -1,6 +1,7 @@
-//! Admission configurations in files: the webhooks and policies of `staticManifestsDir`, which the API neither shows nor changes.
-//! Guarantees that a directory is applied whole or not at all, and that a valid change is applied within seconds.
-//! Must never take an object that refers to one of the API, nor one that the API would refuse for another reason than its name.
+//! Admission configurations in files: the webhooks and policies of `staticManifestsDir`, which the API neither shows
+//! nor changes. Guarantees that a directory is applied whole or not at all, and that a valid change is applied within
+//! seconds. Must never take an object that refers to one of the API, nor one that the API would refuse for another
+//! reason than its name.
 
 use crate::digest::text_digest;
 use crate::follow::follow;

@@ -1,5 +1,6 @@
-//! Reports to the other servers of a store in which version this server stores each resource, in `StorageVersion` objects.
-//! Guarantees that a report names the version in which objects are written. Must never change another server's report.
+//! Reports to the other servers of a store in which version this server stores each resource, in `StorageVersion`
+//! objects. Guarantees that a report names the version in which objects are written. Must never change another server's
+//! report.
 
 use crate::hooks::STORAGE_VERSIONS;
 use futures_util::{StreamExt, TryStreamExt, stream};

@@ -1,5 +1,5 @@
-//! The authenticators that need objects or other servers: service account tokens, bootstrap tokens, and tokens that other parties issue
-//! or review. Must never call one that sends requests before one that does not.
+//! The authenticators that need objects or other servers: service account tokens, bootstrap tokens, and tokens that
+//! other parties issue or review. Must never call one that sends requests before one that does not.
 
 use crate::service_accounts::{self, BootstrapSecrets};
 use crate::sources;

@@ -29,8 +29,8 @@ const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 /// How long one call of the image policy webhook may take.
 const IMAGE_POLICY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Reads the file and the files that it names; relative paths are relative to its directory. `clients` makes the client of the
-/// image policy webhook, and `gates` tells which feature gates are on.
+/// Reads the file and the files that it names; relative paths are relative to its directory. `clients` makes the client
+/// of the image policy webhook, and `gates` tells which feature gates are on.
 ///
 /// # Errors
 /// A file cannot be read or has an invalid setting.

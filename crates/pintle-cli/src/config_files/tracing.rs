@@ -1,5 +1,5 @@
-//! The file of `--tracing-config-file`: where spans are sent, and how many requests are sampled. Guarantees that a file is accepted
-//! only if its collector has a host and a port. Must never connect.
+//! The file of `--tracing-config-file`: where spans are sent, and how many requests are sampled. Guarantees that a file
+//! is accepted only if its collector has a host and a port. Must never connect.
 
 use crate::config_files;
 use pintle::trace_export::TraceConfig;

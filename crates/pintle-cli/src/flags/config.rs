@@ -113,7 +113,8 @@ pub struct KeyPair {
 }
 
 impl Config {
-    /// The configuration of a server that is all there is of a control plane: it listens on loopback and runs every controller.
+    /// The configuration of a server that is all there is of a control plane: it listens on loopback and runs every
+    /// controller.
     pub(super) fn alone() -> Config {
         let mut config = Config::default();
         config.controller_names.by_default = Controller::ALL.to_vec();
@@ -121,8 +122,8 @@ impl Config {
         config
     }
 
-    /// The configuration of a server in kube-apiserver's place: it listens on kube-apiserver's default address, and leaves to
-    /// kube-controller-manager what that does in every namespace.
+    /// The configuration of a server in kube-apiserver's place: it listens on kube-apiserver's default address, and
+    /// leaves to kube-controller-manager what that does in every namespace.
     pub(super) fn in_place_of_kube_apiserver() -> Config {
         let mut config = Config::default();
         config.network.bind_address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

@@ -1,4 +1,5 @@
-//! The flags of controllers. Guarantees that an unknown controller is rejected. Must never decide what a controller does.
+//! The flags of controllers. Guarantees that an unknown controller is rejected. Must never decide what a controller
+//! does.
 
 use super::config::{Config, with_defaults};
 use super::table::Flag;

@@ -1,5 +1,5 @@
-//! The flags of addresses: where the server listens, where it is reached, and the addresses of services. Guarantees that an address that
-//! others cannot connect to is rejected. Must never bind a port.
+//! The flags of addresses: where the server listens, where it is reached, and the addresses of services. Guarantees
+//! that an address that others cannot connect to is rejected. Must never bind a port.
 
 use super::config::with_defaults;
 use super::setting::InputFile;

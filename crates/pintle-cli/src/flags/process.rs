@@ -1,5 +1,5 @@
-//! The flags of the process: its threads, and how it stops. Guarantees that a flag without an effect here says so. Must never start a
-//! thread.
+//! The flags of the process: its threads, and how it stops. Guarantees that a flag without an effect here says so. Must
+//! never start a thread.
 
 use super::config::with_defaults;
 use super::table::{Flag, must, no_effect};

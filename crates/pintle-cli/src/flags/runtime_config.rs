@@ -94,8 +94,8 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
     introduced(config).map_or(Ok(()), refused)
 }
 
-/// The item that turns off the API with which priority and fairness is configured, if it is on. The first of the names that is
-/// given decides.
+/// The item that turns off the API with which priority and fairness is configured, if it is on. The first of the names
+/// that is given decides.
 fn without_flow_control(config: &Config) -> Option<&'static str> {
     if !config.settings.priority_and_fairness {
         return None;

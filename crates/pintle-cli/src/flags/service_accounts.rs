@@ -1,4 +1,5 @@
-//! The flags of service account tokens. Guarantees that issuers are names or URLs, and that none is given twice. Must never read a key.
+//! The flags of service account tokens. Guarantees that issuers are names or URLs, and that none is given twice. Must
+//! never read a key.
 
 use super::config::{Config, with_defaults};
 use super::setting::{InputFile, Repeated};

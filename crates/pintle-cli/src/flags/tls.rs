@@ -1,5 +1,5 @@
-//! The flags of TLS: the certificates of the server, and how TLS is spoken. Guarantees that unknown cipher suites and curves are rejected.
-//! Must never read a file: files are read after all flags have been checked.
+//! The flags of TLS: the certificates of the server, and how TLS is spoken. Guarantees that unknown cipher suites and
+//! curves are rejected. Must never read a file: files are read after all flags have been checked.
 
 use super::config::{Config, KeyPair, with_defaults};
 use super::setting::{NamedPair, Repeated};

@@ -1,5 +1,5 @@
-//! `AuthenticatedUsers`: the authorizer of a server without another one. Guarantees that anonymous requests can read only the
-//! server's health and version. Must never depend on a user's name.
+//! `AuthenticatedUsers`: the authorizer of a server without another one. Guarantees that anonymous requests can read
+//! only the server's health and version. Must never depend on a user's name.
 
 use pintle_auth::authorization::{AlwaysAllow, Reason, UserRules};
 use pintle_auth::{Attributes, Authorizer, Decision, NamedAuthorizer, UserInfo, groups};

@@ -1,5 +1,5 @@
-//! `Builder`: what a server consists of before its store is read. Guarantees that nothing is read, written or served before `open`.
-//! Must never have a default that grants access.
+//! `Builder`: what a server consists of before its store is read. Guarantees that nothing is read, written or served
+//! before `open`. Must never have a default that grants access.
 
 use crate::cors::CorsConfig;
 use pintle_audit::Auditor;
@@ -112,8 +112,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A server over a store, without groups, authenticators and authorizers. Its feature gates are those of every API server,
-    /// with the defaults of the current release.
+    /// A server over a store, without groups, authenticators and authorizers. Its feature gates are those of every API
+    /// server, with the defaults of the current release.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let codec = EtcdCodec::of(&*store).map(|codec| codec.resources.clone());
         Builder {
@@ -175,7 +175,8 @@ impl Builder {
         self.groups.splice(0..0, groups);
     }
 
-    /// Has only those resources served that `is_served` accepts, as well as every earlier condition; the others are only stored.
+    /// Has only those resources served that `is_served` accepts, as well as every earlier condition; the others are
+    /// only stored.
     pub fn serve_only(&mut self, is_served: impl Fn(&Resource) -> bool + Send + Sync + 'static) {
         self.serves.push(Box::new(is_served));
     }
@@ -205,7 +206,8 @@ impl Builder {
         self.anonymous = anonymous;
     }
 
-    /// Adds an authorizer, which is called after those that there are. Without one only `system:masters` may do anything.
+    /// Adds an authorizer, which is called after those that there are. Without one only `system:masters` may do
+    /// anything.
     pub fn add_authorizer(&mut self, authorizer: NamedAuthorizer) {
         self.authorizers.push(authorizer);
     }
@@ -215,7 +217,8 @@ impl Builder {
         self.authorizers.splice(0..0, authorizers);
     }
 
-    /// The union of all authorizers. It has its members once the server is opened; parts that ask it then may keep a clone.
+    /// The union of all authorizers. It has its members once the server is opened; parts that ask it then may keep a
+    /// clone.
     pub fn authorizer(&self) -> &AuthorizerUnion {
         &self.authorizer
     }
@@ -267,7 +270,8 @@ impl Builder {
         self
     }
 
-    /// The feature gates that the server has, and the values of those that were set. Gates of groups of one's own can be added.
+    /// The feature gates that the server has, and the values of those that were set. Gates of groups of one's own can
+    /// be added.
     pub fn feature_gates(&mut self) -> &mut FeatureGates {
         &mut self.gates
     }

@@ -1,5 +1,6 @@
-//! Headers for browsers: the origins that may read a response (CORS), and that the server must be reached over TLS only (HSTS).
-//! Guarantees that no such header is sent unless flags enable it. Must never allow a request: authorization is unaffected.
+//! Headers for browsers: the origins that may read a response (CORS), and that the server must be reached over TLS only
+//! (HSTS). Guarantees that no such header is sent unless flags enable it. Must never allow a request: authorization is
+//! unaffected.
 
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,

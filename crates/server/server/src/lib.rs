@@ -1,6 +1,6 @@
-//! An API server for custom groups, without a built-in kind: `Builder` assembles it from open lists of parts, `Options` parses
-//! the usual flags. Guarantees that every essential part is supervised, and that its end is reported (`Server::ended`). Must
-//! never know a kind, nor what a group does.
+//! An API server for custom groups, without a built-in kind: `Builder` assembles it from open lists of parts, `Options`
+//! parses the usual flags. Guarantees that every essential part is supervised, and that its end is reported
+//! (`Server::ended`). Must never know a kind, nor what a group does.
 
 mod authenticated_users;
 pub mod backends;

@@ -1,5 +1,5 @@
-//! `Opened`: a server whose store has been read, and that does not serve yet. Guarantees that what is added here acts from the first
-//! request on. Must never serve a request before `serve`.
+//! `Opened`: a server whose store has been read, and that does not serve yet. Guarantees that what is added here acts
+//! from the first request on. Must never serve a request before `serve`.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::builder::{Builder, Listener, StartError};
@@ -31,8 +31,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::task::AbortHandle;
 
-/// A server whose store has been read, and that does not serve yet. Features install their authenticators, handlers, documents,
-/// tasks, metrics and health checks here.
+/// A server whose store has been read, and that does not serve yet. Features install their authenticators, handlers,
+/// documents, tasks, metrics and health checks here.
 pub struct Opened {
     builder: Builder,
     registry: Arc<Registry>,
@@ -50,8 +50,8 @@ impl Builder {
         self.open().await?.serve()
     }
 
-    /// Installs the groups, starts the store and reads its content. Nothing is served yet: the caller may write objects and add
-    /// parts that need the registry.
+    /// Installs the groups, starts the store and reads its content. Nothing is served yet: the caller may write objects
+    /// and add parts that need the registry.
     ///
     /// # Errors
     /// The store cannot be read, or the release cannot have the values of the feature gates.
@@ -173,8 +173,8 @@ impl Opened {
         self.builder.published.extend(documents);
     }
 
-    /// Runs an essential task until the server stops: when it ends earlier, the server becomes unhealthy. `what` names it in the
-    /// reason. The handle stops it before the server does.
+    /// Runs an essential task until the server stops: when it ends earlier, the server becomes unhealthy. `what` names
+    /// it in the reason. The handle stops it before the server does.
     pub fn spawn<T: Send + 'static>(
         &mut self,
         what: &'static str,

@@ -1,5 +1,5 @@
-//! `Options`: the flags of a server with custom groups, with kube-apiserver's names. Guarantees that an unknown flag or gate is
-//! rejected by its name. Must never start anything.
+//! `Options`: the flags of a server with custom groups, with kube-apiserver's names. Guarantees that an unknown flag or
+//! gate is rejected by its name. Must never start anything.
 
 use crate::certs::{self, AdministratorBy, ServingNames};
 use crate::delegation::{Delegation, DelegationError};
@@ -170,8 +170,8 @@ impl Options {
         self.others.iter().rev().find(|(name, _)| name == flag).map(|(_, value)| value.as_str())
     }
 
-    /// A server of these groups, with the store, the listener, the users and the gates of the flags. Authenticated users
-    /// may do everything, unless authorization is delegated.
+    /// A server of these groups, with the store, the listener, the users and the gates of the flags. Authenticated
+    /// users may do everything, unless authorization is delegated.
     ///
     /// # Errors
     /// A file cannot be read, the store cannot be opened, the port is taken, or the delegated server does not respond.

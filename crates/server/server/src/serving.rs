@@ -1,5 +1,5 @@
-//! `Serving`: a running server. Guarantees that the end of an essential part is reported (`ended`), and that a stop lets requests
-//! finish and closes the store. Must never restart a part.
+//! `Serving`: a running server. Guarantees that the end of an essential part is reported (`ended`), and that a stop
+//! lets requests finish and closes the store. Must never restart a part.
 
 use crate::builder::ShutdownOptions;
 use crate::critical_tasks;
@@ -110,14 +110,15 @@ impl Serving {
         &self.api
     }
 
-    /// Resolves, with the reason, when an essential part has ended: the store, a listener, or an essential task. The server
-    /// must then be stopped.
+    /// Resolves, with the reason, when an essential part has ended: the store, a listener, or an essential task. The
+    /// server must then be stopped.
     pub fn ended(&self) -> EndedFuture {
         self.fatal_signal.ended()
     }
 
-    /// Takes no more connections, lets requests finish, and ends watches and the tasks of features. The store stays open. If an
-    /// essential part has ended, requests that do not finish soon are cut off: some may wait for a store that does not answer.
+    /// Takes no more connections, lets requests finish, and ends watches and the tasks of features. The store stays
+    /// open. If an essential part has ended, requests that do not finish soon are cut off: some may wait for a store
+    /// that does not answer.
     ///
     /// # Errors
     /// A listener failed while the server ran.
