@@ -10,7 +10,7 @@ use pintle::{Builder, ServiceNetwork, advertised, follow, trace_export};
 use pintle_bootstrap::ServiceRange;
 use pintle_codec::{Strictness, yaml};
 use pintle_endpoints::Settings;
-use pintle_endpoints::metrics::AllowedLabels;
+use pintle_metrics::AllowedLabels;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;

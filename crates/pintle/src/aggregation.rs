@@ -3,8 +3,8 @@
 
 use crate::identity_lease;
 use pintle_aggregation::{ApiServices, PeerServers, PeerSettings};
-use pintle_endpoints::backend::ExtensionServers;
 use pintle_gates as gates;
+use pintle_proxy::backend::ExtensionServers;
 use pintle_schema::GateSet;
 use pintle_server::extension_servers::ExtensionSockets;
 use pintle_server::{Builder, Opened};

@@ -5,9 +5,8 @@
 use crate::USER_AGENT;
 use crate::certs::host_name;
 use http::Uri;
-use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_grpc::{Connection, Executor, Settings, Status};
-use pintle_metrics::Counter;
+use pintle_metrics::{Counter, Exposition, Family};
 use pintle_spans::{Attribute, Span, SpanKind, Tracer};
 use prost::Message;
 use std::sync::Arc;

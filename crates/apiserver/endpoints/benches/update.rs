@@ -9,7 +9,8 @@ mod objects;
 
 use pintle_cache::Cache;
 use pintle_codec::json;
-use pintle_endpoints::patch::{Patch, PatchType};
+use pintle_endpoints::encoding::PatchType;
+use pintle_endpoints::patch::Patch;
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_endpoints::scheme::Scheme;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, Update};

@@ -4,13 +4,13 @@
 
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
-use crate::upgrade::take_bearer_protocol;
 use crate::{Api, impersonation};
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use pintle_auth::authentication::{self, bearer_token, has_space_before_token, is_front_proxy_header};
 use pintle_auth::authorization::{AuthorizationError, Forbidden, Labels, forbidden};
 use pintle_auth::{Attributes, AuthenticationRequest, Authenticator, Authorizer, Decision, UserInfo, groups};
 use pintle_meta::gates;
+use pintle_proxy::upgrade::take_bearer_protocol;
 use pintle_registry::{Details, Identity, RequestContext, Status, Step};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;

@@ -4,7 +4,7 @@
 
 use crate::context::Context;
 use crate::decode::{check_objects, warnings_of};
-use crate::negotiation::{Format, MediaTypeOptions};
+use crate::encoding::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery};
 use crate::response::ApiResponse;
 use crate::write::{answer, check_name, check_namespace};

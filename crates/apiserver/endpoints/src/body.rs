@@ -3,20 +3,18 @@
 //! Lists are assembled while they are sent: one chunk is in memory at a time, whatever the size of the list. Chunks are
 //! bounded, so that a slow client can take each within the stall timeout.
 
-use crate::backend::ByteStream;
-use crate::flow::Slot;
 use crate::limits::PIECE_BYTES;
-use crate::metrics::Series;
-use crate::upgrade::Takeover;
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, Stream, StreamExt};
 use http_body::{Frame, SizeHint};
 use pintle_compute::{Turns, pieces};
+use pintle_proxy::backend::ByteStream;
+use pintle_proxy::upgrade::Takeover;
 use pintle_schema::Str;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// The body of a response.
 pub enum Body {
@@ -27,24 +25,8 @@ pub enum Body {
     Watch(BoxStream<'static, Bytes>, Option<Box<dyn Send>>),
     /// The body of a backend's response, streamed; fails where the backend does.
     Proxied(ByteStream),
-    /// A body that ends, with the metrics series and the slot of its request.
-    Tracked(Box<Tracked>),
     /// No body but the connection itself, which is handed over once the head is sent.
     Upgrade(Takeover),
-}
-
-/// A response that is being sent.
-pub struct Tracked {
-    body: Body,
-    bytes: u64,
-    series: Option<Arc<Series>>,
-    _slot: Option<Slot>,
-}
-
-impl Drop for Tracked {
-    fn drop(&mut self) {
-        self.series.iter().for_each(|series| series.sent(self.bytes));
-    }
 }
 
 /// How long a body is that is not there yet.
@@ -97,17 +79,11 @@ impl Body {
         }
     }
 
-    /// The same body, which ends: it holds a slot until it is sent, and is counted then.
-    pub fn tracked(self, slot: Option<Slot>, series: Option<Arc<Series>>) -> Self {
-        Body::Tracked(Box::new(Tracked { body: self, bytes: 0, series, _slot: slot }))
-    }
-
     /// About how many bytes a body has that ends.
     pub fn size(&self) -> u64 {
         match self {
             Body::Full(bytes) => bytes.len() as u64,
             Body::Chunks(_, size) => size.bytes(),
-            Body::Tracked(sent) => sent.body.size(),
             Body::Watch(..) | Body::Proxied(_) | Body::Upgrade(_) => 0,
         }
     }
@@ -158,12 +134,6 @@ impl http_body::Body for Body {
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
             Body::Full(bytes) => Poll::Ready(split_piece(bytes).map(|piece| Ok(Frame::data(piece)))),
-            Body::Tracked(sent) => {
-                let frame = ready!(Pin::new(&mut sent.body).poll_frame(context));
-                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()).and_then(Frame::data_ref);
-                sent.bytes += data.map_or(0, |data| data.len() as u64);
-                Poll::Ready(frame)
-            }
             Body::Watch(stream, _) => {
                 stream.poll_next_unpin(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
@@ -176,7 +146,6 @@ impl http_body::Body for Body {
         match self {
             Body::Full(bytes) => bytes.is_empty(),
             Body::Upgrade(_) => true,
-            Body::Tracked(sent) => sent.body.is_end_stream(),
             _ => false,
         }
     }
@@ -185,7 +154,6 @@ impl http_body::Body for Body {
         match self {
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Body::Chunks(_, Size::Exactly(size)) => SizeHint::with_exact(*size),
-            Body::Tracked(sent) => sent.body.size_hint(),
             _ => SizeHint::default(),
         }
     }

@@ -2,13 +2,13 @@
 //! compression runs on blocking threads only, in turns with other long computations. Must never run ahead of the client by more than
 //! one chunk.
 
-use crate::backend::ByteStream;
 use crate::body::Body;
 use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::stream::{self, StreamExt};
 use pintle_compute::Turns;
+use pintle_proxy::backend::ByteStream;
 use pintle_schema::Str;
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,26 +1,33 @@
 //! Admission of connections: streams and proxied requests, whose object is built from the query. Guarantees that the object is
 //! built only when a plugin handles the request. Must never change how a connection is made.
 
-use crate::handler::Call;
+use crate::context::Context;
 use crate::query::Query;
-use pintle_registry::{AdmissionRequest, Charges, Operation, Result, WriteOptions, set_type};
-use pintle_resource::{Action, Verbs};
+use crate::request::ResourcePath;
+use pintle_registry::{AdmissionRequest, Charges, Operation, Result, Status, WriteOptions, set_type};
+use pintle_resource::{Action, Resource, Verbs};
 use pintle_schema::{Struct, Type, Value, canonicalize};
+use std::sync::Arc;
 
 /// Runs admission for a request to a connecting subresource, and returns its options as admission leaves them; `None` for other
 /// requests, and if no plugin handles it. The request's path may end with a slash.
 ///
 /// # Errors
 /// Admission rejects it, or a number in the query is malformed.
-pub(crate) async fn admit(call: Call<'_>, ends_with_slash: bool) -> Result<Option<Query>> {
-    let Call { context, resource, path, .. } = call;
+pub(crate) async fn admit(
+    context: &Context,
+    resource: &Arc<Resource>,
+    path: &ResourcePath,
+    ends_with_slash: bool,
+) -> Result<Option<Query>> {
     let Some(subresource) = resource.subresource(&path.subresource) else { return Ok(None) };
     // A subresource that can only be read does not connect.
     if !matches!(subresource.action, Action::Connect) || !subresource.verbs.contains(Verbs::CREATE) {
         return Ok(None);
     }
     let registry = &context.api.registry;
-    let target = call.target()?;
+    let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
+    let target = registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
     let options = WriteOptions { context: context.request.clone(), ..WriteOptions::default() };
     let charges = Charges::default();
     let request = AdmissionRequest::new(registry, &target, &path.subresource, Operation::Connect, &options, &charges);

@@ -3,11 +3,10 @@
 //! It only provides what the request contains; it makes no decisions.
 
 use crate::access::NotAllowed;
-use crate::flow::InFlightRequest;
-use crate::negotiation::{
-    AllowedMediaTypes, Format, MediaTypeOptions, body_format, negotiate, negotiate_custom, unsupported_body,
+use crate::encoding::{
+    AllowedMediaTypes, Format, MediaTypeOptions, PatchType, body_format, negotiate, negotiate_custom, unsupported_body,
 };
-use crate::patch::PatchType;
+use crate::flow::InFlightRequest;
 use crate::query::Query;
 use crate::{SharedApi, access};
 use http::Method;

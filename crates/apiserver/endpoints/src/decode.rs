@@ -3,7 +3,7 @@
 //! The errors are those of kube-apiserver, which distinguishes a body that is no object, one of another kind, and one with an
 //! invalid field.
 
-use crate::negotiation::Format;
+use crate::encoding::Format;
 use crate::query::FieldValidation;
 use crate::scheme::{Scheme, group_of};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, TooManyObjects, cbor, json, protobuf, yaml};

@@ -1,7 +1,6 @@
 //! Responses to requests that are rejected before they reach a resource, as text and with kube-apiserver's messages.
 //! Must never show more of a request than its URL, which is escaped.
 
-use crate::access::NotAllowed;
 use crate::flow::InFlightRequest;
 use crate::limits;
 use crate::request::{Request, ResourcePath};
@@ -13,6 +12,26 @@ use pintle_resource::Resource;
 use pintle_schema::names::quoted;
 use std::fmt::Display;
 
+/// Why the steps of a request end early.
+pub enum Stop {
+    /// With an error, in the form that the client accepts.
+    Failed(Status),
+    /// With a response whose form does not depend on the client.
+    Answered(Box<ApiResponse>),
+}
+
+impl From<Status> for Stop {
+    fn from(status: Status) -> Self {
+        Stop::Failed(status)
+    }
+}
+
+impl From<ApiResponse> for Stop {
+    fn from(answer: ApiResponse) -> Self {
+        Stop::Answered(Box::new(answer))
+    }
+}
+
 /// The response to a request beyond the limits.
 pub fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
     let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
@@ -23,28 +42,14 @@ pub fn too_many_requests(in_flight: &InFlightRequest) -> ApiResponse {
 /// The response to a path without a resource, as `/api/v1/watch`.
 pub fn no_request_info(request: &Request) -> ApiResponse {
     let why =
-        format!("failed to create RequestInfo: unable to determine kind and namespace from url, {}", url(request));
+        format!("failed to create RequestInfo: unable to determine kind and namespace from url, {}", request.uri());
     internal_server_error(request, &why)
-}
-
-/// The response to a request that no authorizer allows.
-pub fn forbidden_response(request: &Request, why: NotAllowed) -> Result<ApiResponse, Status> {
-    match why {
-        NotAllowed::Forbidden(status) => Err(status),
-        NotAllowed::Failed(error) => Ok(internal_server_error(request, &error)),
-    }
 }
 
 /// The response to a request that fails before it reaches a resource.
 pub fn internal_server_error(request: &Request, why: &dyn Display) -> ApiResponse {
-    let text = format!("Internal Server Error: {}: {why}\n", quoted(&url(request)));
+    let text = format!("Internal Server Error: {}: {why}\n", quoted(&request.uri()));
     ApiResponse::text(500, escape(&text))
-}
-
-/// The path and query of a request, as sent.
-pub fn url(request: &Request) -> String {
-    let query = if request.query.is_empty() { "" } else { "?" };
-    format!("{}{query}{}", request.path, request.query)
 }
 
 /// The response to a path with an invalid escape, which closes the connection.
@@ -77,11 +82,11 @@ pub fn is_timed_out(answer: &ApiResponse) -> bool {
 }
 
 /// The response for an unsupported path of a custom resource: only its subresources have a Status.
-pub fn no_route(resource: &Resource, path: &ResourcePath) -> Result<ApiResponse, Status> {
-    if path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
-        return Ok(ApiResponse::text(404, "404 page not found\n"));
+pub fn no_route(resource: &Resource, path: &ResourcePath) -> Stop {
+    match path.subresource.is_empty() || resource.namespaced == path.namespace.is_empty() {
+        true => ApiResponse::text(404, "404 page not found\n").into(),
+        false => Status::not_found(resource, &path.name).into(),
     }
-    Err(Status::not_found(resource, &path.name))
 }
 
 #[cfg(test)]

@@ -99,7 +99,7 @@ impl Handlers {
 /// There is no handler, or it rejects the request.
 pub(crate) async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let handler = call.context.api.handlers.find(call.resource, &call.path.subresource);
-    let admitted = connection::admit(call, request.path.ends_with('/')).await?;
+    let admitted = connection::admit(call.context, call.resource, call.path, request.path.ends_with('/')).await?;
     let call = Call { admitted: admitted.as_ref(), ..call };
     handler.ok_or_else(Status::method_not_allowed)?.handle(call, request).await
 }

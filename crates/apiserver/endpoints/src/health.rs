@@ -3,9 +3,9 @@
 //! A check is a name and a flag that the server sets, or a probe; requests only read them. The reason of a failure is shown for
 //! an individual check only, because these paths need no authorization.
 
-use crate::metrics::{Exposition, Family, Format};
 use crate::query::Query;
 use crate::response::ApiResponse;
+use pintle_metrics::{Exposition, Family, Format};
 use pintle_schema::names::quoted;
 use std::borrow::Cow;
 use std::collections::BTreeSet;

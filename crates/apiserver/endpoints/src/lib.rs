@@ -4,29 +4,28 @@
 //! parses requests and encodes responses.
 
 pub mod access;
-pub mod aggregated_discovery;
 mod apply;
 pub mod audit;
-pub mod backend;
 pub mod body;
 mod compress;
 mod connection;
 pub mod context;
 pub mod decode;
+pub mod delegation;
 mod deprecation;
 pub mod documents;
 pub mod encoding;
 mod error_responses;
+mod exchange;
 pub mod flow;
+mod freshness;
 pub mod handler;
 pub mod health;
-pub mod httplog;
 mod impersonation;
 pub mod limits;
-mod media_type;
 pub mod metrics;
-pub mod negotiation;
 mod non_resource;
+mod observers;
 pub mod patch;
 pub mod peers;
 pub mod query;
@@ -39,31 +38,34 @@ mod routes;
 pub mod runtime_config;
 mod scale;
 pub mod scheme;
+pub mod selectors;
+mod sent;
 pub mod serve;
+mod steps;
 pub mod subresource;
-mod traces;
-pub mod upgrade;
+mod verbs;
 pub mod watch;
-pub mod websocket;
 pub mod write;
-mod zpages;
 
 pub use body::Body;
+pub use observers::httplog;
 pub use request::{BodyFailure, LazyBody, Request, ResourcePath, Room, UnreadBody};
+pub use sent::SentBody;
 
-use aggregated_discovery::AggregatedApis;
-use backend::Connector;
+use delegation::AggregatedApis;
 use documents::{DiscoveryCache, PublishedDocument};
+use encoding::Format;
 use flow::InFlightLimits;
 use handler::Handlers;
 use health::Health;
 use metrics::Metrics;
-use negotiation::Format;
 use peers::{PeerDiscovery, Peers};
 use pintle_audit::Auditor;
 use pintle_auth::{AuthorizerUnion, Impersonator, RequestAuthenticator};
 use pintle_discovery::version::EffectiveVersion;
 use pintle_meta::gates;
+use pintle_metrics::AllowedLabels;
+use pintle_proxy::backend::Connector;
 use pintle_registry::Registry;
 use pintle_spans::Tracer;
 use scheme::Scheme;
@@ -93,7 +95,7 @@ pub struct Settings {
     /// The program's flags for `/flagz`; `None` if there are none.
     pub flags: Option<BTreeMap<String, String>>,
     /// The allowed values of metric labels.
-    pub metric_labels: Arc<metrics::AllowedLabels>,
+    pub metric_labels: Arc<AllowedLabels>,
     /// The release that the server behaves as.
     pub version: EffectiveVersion,
     /// When the process began, in seconds since 1970.
@@ -166,8 +168,8 @@ impl Api {
     /// The media types of objects, in requests and responses.
     pub(crate) fn formats(&self) -> &'static [Format] {
         match self.registry.environment.gates().is_on(&gates::CBOR_SERVING_AND_STORAGE) {
-            true => negotiation::FORMATS,
-            false => negotiation::GENERAL,
+            true => encoding::FORMATS,
+            false => encoding::GENERAL,
         }
     }
 

@@ -1,13 +1,13 @@
 //! Other servers over the same store: requests for resources that only they serve, and discovery of all servers together.
 //! Guarantees that a request is passed on once at most. Must never be asked about a resource that this server serves.
 
-use crate::aggregated_discovery::{AggregatedApi, AggregatedDiscovery};
-use crate::metrics::{Exposition, Family};
+use crate::delegation::AggregatedApi;
+use crate::documents::AggregatedDiscovery;
 use crate::request::{Request, ResourcePath};
 use bytes::Bytes;
 use http::header::HeaderName;
 use pintle_discovery::{Document, discovery, etag, peers};
-use pintle_metrics::Counter;
+use pintle_metrics::{Counter, Exposition, Family};
 use pintle_schema::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -2,46 +2,17 @@
 
 use crate::body::Body;
 use crate::context::Context;
-use crate::encoding::converted::Converted;
-use crate::encoding::{IncludeObject, ListEncoder, ObjectEncoder};
-use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use crate::encoding::{Converted, Format, IncludeObject, ListEncoder, MediaTypeOptions, ObjectEncoder, ResponseKind};
+use crate::freshness::await_revision;
 use crate::query::{Query, list_options};
 use crate::request::ResourcePath;
-use crate::response::ApiResponse;
-use crate::{upgrade, watch, websocket};
-use pintle_cache::ResourceCache;
+use crate::response::{ApiResponse, handshake_refused};
+use crate::watch;
 use pintle_meta::gates;
+use pintle_proxy::{upgrade, websocket};
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use pintle_validation::ErrorList;
-use std::time::Duration;
-
-/// How long a read waits for a revision of the future.
-const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
-
-/// Waits up to three seconds for a future revision. Returns whether it was reached.
-pub async fn wait_for_revision(cache: &ResourceCache, revision: Revision) -> bool {
-    if cache.current() >= revision {
-        return true;
-    }
-    let mut progress = cache.progress.changes();
-    tokio::time::timeout(FRESHNESS_WAIT, progress.wait_for(|current| *current >= revision)).await.is_ok()
-}
-
-/// Waits for a future revision, without a slot: requests that wait do not block others.
-///
-/// # Errors
-/// Too many of the user's requests wait, or there is no slot afterwards.
-async fn await_revision(context: &Context, cache: &ResourceCache, revision: Revision) -> Result<()> {
-    if cache.current() >= revision {
-        return Ok(());
-    }
-    match context.in_flight.wait(wait_for_revision(cache, revision)).await? {
-        true => context.in_flight.enter().await,
-        // The error is returned where the version is checked, which takes no work.
-        false => Ok(()),
-    }
-}
 
 /// Gets one object. Budget: a map look-up and one copy of the stored bytes.
 ///
@@ -113,7 +84,8 @@ pub async fn list_or_watch(
             Body::Watch(events, _) if upgrade::is_websocket(&context.headers) => {
                 let binary = wanted.format == Format::Protobuf;
                 let framing = if binary { websocket::Framing::Lengths } else { websocket::Framing::Lines };
-                return websocket::watch(&context.headers, events, framing);
+                let accepted = websocket::watch(&context.headers, events, framing);
+                return accepted.map(ApiResponse::from).map_err(handshake_refused);
             }
             body => body,
         };

@@ -2,7 +2,6 @@
 //! Guarantees that the body is read once, and that each attempt decodes it under the resource that it commits to.
 //! Must never repeat a write that has taken place; a deletion of a collection is repeated for the objects that are left.
 
-use crate::backend::ByteStream;
 use crate::context::Context;
 use crate::request::{BodyFailure, LazyBody, Request, ResourcePath, Room, UnreadBody, Verb};
 use crate::routes;
@@ -10,6 +9,7 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt, ready};
 use futures_util::stream::StreamExt;
 use http::{HeaderMap, Method};
+use pintle_proxy::backend::ByteStream;
 use pintle_registry::Status;
 use pintle_resource::Resource;
 use std::sync::{Arc, OnceLock};

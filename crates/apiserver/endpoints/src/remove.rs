@@ -2,9 +2,7 @@
 
 use crate::audit;
 use crate::context::Context;
-use crate::encoding::converted::Converted;
-use crate::encoding::{self, ListEncoder, ObjectEncoder};
-use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use crate::encoding::{self, Converted, Format, ListEncoder, MediaTypeOptions, ObjectEncoder, ResponseKind};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
 use crate::request::Request;

@@ -3,12 +3,13 @@
 //! The forms are those of kube-apiserver's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name resources,
 //! everything else is a path. Parsing never fails; an unknown resource is found at look-up.
 
-use crate::backend::ByteStream;
 use crate::query::Query;
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt, ready};
+use futures_util::stream::{self, StreamExt};
 use http::{HeaderMap, Method};
 use pintle_auth::CertCache;
+use pintle_proxy::backend::ByteStream;
 pub use pintle_registry::ResourcePath;
 use pintle_registry::resource_path::NAMESPACES;
 use rustls_pki_types::CertificateDer;
@@ -61,7 +62,48 @@ pub struct Request {
     pub is_unauthenticated: bool,
 }
 
+/// What is left where a request was taken away.
+impl Default for Request {
+    fn default() -> Self {
+        Request {
+            method: Method::default(),
+            path: String::new(),
+            query: String::new(),
+            headers: HeaderMap::new(),
+            body: Box::new(NoBody),
+            client_certs: Vec::new(),
+            cert_cache: None,
+            peer: None,
+            over_http2: false,
+            is_unauthenticated: false,
+        }
+    }
+}
+
+/// The body of a request that was taken away.
+struct NoBody;
+
+impl UnreadBody for NoBody {
+    fn whole(self: Box<Self>, _: Room) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {
+        ready(Err(BodyFailure::Broken)).boxed()
+    }
+
+    fn pieces(self: Box<Self>) -> ByteStream {
+        stream::empty().boxed()
+    }
+
+    fn is_empty(&self) -> bool {
+        true
+    }
+}
+
 impl Request {
+    /// The path and the query: as sent, as long as the path is not decoded.
+    pub fn uri(&self) -> String {
+        let query = if self.query.is_empty() { "" } else { "?" };
+        format!("{}{query}{}", self.path, self.query)
+    }
+
     pub fn header(&self, name: http::header::HeaderName) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }

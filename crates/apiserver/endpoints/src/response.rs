@@ -4,13 +4,14 @@
 
 use crate::body::{Body, Size};
 use crate::compress::compressed;
-use crate::encoding;
+use crate::encoding::{self, MediaTypeOptions, ResponseKind};
 use crate::limits;
-use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, VARY, WARNING};
 use http::{HeaderMap, Response, StatusCode};
 use pintle_compute::Turns;
+use pintle_proxy::websocket::HandshakeError;
+use pintle_proxy::{Content, ForwardedResponse};
 use pintle_registry::Status;
 use pintle_schema::Str;
 use std::sync::Arc;
@@ -59,6 +60,27 @@ impl ApiResponse {
 
     fn forbid_sniffing(&mut self) {
         self.headers.push(("x-content-type-options", "nosniff".to_owned()));
+    }
+}
+
+impl From<ForwardedResponse> for ApiResponse {
+    fn from(forwarded: ForwardedResponse) -> Self {
+        let mut answer = ApiResponse::new(forwarded.code, "", "");
+        answer.passed = forwarded.headers;
+        answer.body = match forwarded.content {
+            Content::Streamed(pieces) => Body::Proxied(pieces),
+            Content::Page(page) => Body::Full(page),
+            Content::Upgrade(takeover) => Body::Upgrade(takeover),
+        };
+        answer
+    }
+}
+
+/// The error for a handshake of a WebSocket that is refused.
+pub fn handshake_refused(error: HandshakeError) -> Status {
+    match error {
+        HandshakeError::Malformed => Status::bad_request(error.to_string()),
+        HandshakeError::UnknownProtocol => Status::new(403, "Forbidden", error.to_string()),
     }
 }
 
@@ -204,14 +226,6 @@ fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-pub fn gzip(bytes: &[u8]) -> Bytes {
-    use std::io::Write;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 8), flate2::Compression::fast());
-    // Writing to memory cannot fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default().into()
 }
 
 #[cfg(test)]

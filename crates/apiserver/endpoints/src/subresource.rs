@@ -3,8 +3,8 @@
 use crate::audit;
 use crate::context::Context;
 use crate::decode::{self, Expected};
+use crate::encoding::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use crate::handler::{self, Call};
-use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use crate::query::write_options;
 use crate::request::{Request, Verb};
 use crate::response::ApiResponse;
@@ -15,8 +15,7 @@ use pintle_meta::meta::v1;
 use pintle_registry::update::SubresourcePart;
 use pintle_registry::{Result, Status, WriteOptions, status};
 use pintle_resource::{Action, Subresource};
-use pintle_schema::label_selector::{Expression, LabelSelector};
-use pintle_schema::{ApiType, Str, Value};
+use pintle_schema::{ApiType, Value};
 
 /// Serves a request for a subresource.
 ///
@@ -73,19 +72,6 @@ pub async fn body(
     let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
     audit::request_body(context, schema, &expected.api_version(), &subresource.kind, &object);
     Ok((object, query.options, warnings))
-}
-
-/// The selector in an object's field; `None` when it is invalid.
-pub fn label_selector(field: &v1::LabelSelector) -> Option<LabelSelector> {
-    let values: Vec<Vec<Str>> =
-        field.match_expressions.iter().map(|expression| expression.values.iter().map(Str::new).collect()).collect();
-    let expressions = field.match_expressions.iter().zip(&values).map(|(expression, values)| Expression {
-        key: &expression.key,
-        operator: expression.operator.as_str(),
-        values,
-    });
-    let labels = field.match_labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    LabelSelector::from_parts(labels, expressions).ok()
 }
 
 /// The success response to an action.

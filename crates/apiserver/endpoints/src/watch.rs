@@ -11,13 +11,11 @@ mod frames;
 
 use crate::body::Body;
 use crate::context::Context as RequestContext;
-use crate::encoding::converted::Converted;
-use crate::encoding::{IncludeObject, batch};
+use crate::encoding::{Converted, IncludeObject, MediaTypeOptions, batch};
 use crate::flow::WatchBytes;
+use crate::freshness::wait_for_revision;
 use crate::limits::CONVERSION_BATCH_BYTES;
-use crate::negotiation::MediaTypeOptions;
 use crate::query::ListQuery;
-use crate::read::wait_for_revision;
 use bytes::Bytes;
 use frames::{Candidate, Chunk, Frames, WatchTarget, WatchedEvent};
 use futures_util::future::{BoxFuture, FutureExt};

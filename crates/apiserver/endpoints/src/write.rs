@@ -3,9 +3,7 @@
 use crate::audit;
 use crate::context::Context;
 use crate::decode::{self, Expected};
-use crate::encoding::ObjectEncoder;
-use crate::encoding::converted::Converted;
-use crate::negotiation::MediaTypeOptions;
+use crate::encoding::{Converted, MediaTypeOptions, ObjectEncoder};
 use crate::query::{FieldValidation, write_options};
 use crate::read::include_object;
 use crate::request::{LazyBody, Request};

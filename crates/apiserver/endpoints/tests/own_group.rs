@@ -13,7 +13,6 @@ use pintle_auth::{Authorizer, AuthorizerUnion, Impersonator, NamedAuthorizer, Re
 use pintle_cache::Cache;
 use pintle_codec::{Strictness, json};
 use pintle_discovery::ServerDescription;
-use pintle_endpoints::backend::{BackendResponse, ByteStream, Connector, Destination, Unreachable};
 use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::InFlightLimits;
 use pintle_endpoints::handler::{Call, Handler, Handlers};
@@ -23,16 +22,17 @@ use pintle_endpoints::request::{BodyFailure, Room, UnreadBody};
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::scheme::Scheme;
 use pintle_endpoints::subresource::body;
-use pintle_endpoints::{Api, Body, Request, Settings, SharedApi, serve};
+use pintle_endpoints::{Api, Request, SentBody, Settings, SharedApi, serve};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::v1::{ObjectMeta, TypeMeta};
+use pintle_proxy::backend::{BackendResponse, ByteStream, Connector, Destination, Unreachable};
 use pintle_registry::{AdmissionChain, Environment, NamespaceCheck, Registry, Result, Status};
 use pintle_resource::{
     Action, GENERAL, Resource, Resources, STATUS, ScalePaths, Storage, Strategy, Subresource, Verbs,
 };
 use pintle_schema::{ApiType, ResourceNames, Value, value};
 use pintle_storage::{MemoryStore, Store};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -220,6 +220,23 @@ impl UnreadBody for Whole {
     }
 }
 
+/// A body that never comes.
+struct Never;
+
+impl UnreadBody for Never {
+    fn whole(self: Box<Self>, _: Room) -> BoxFuture<'static, std::result::Result<Bytes, BodyFailure>> {
+        pending().boxed()
+    }
+
+    fn pieces(self: Box<Self>) -> ByteStream {
+        stream::pending().boxed()
+    }
+
+    fn is_empty(&self) -> bool {
+        false
+    }
+}
+
 /// Code and body of an answer.
 async fn call(api: &SharedApi, method: Method, path: &str, sent: Option<Value>) -> (u16, String) {
     let (code, body) = ask(api, method, path, "", sent).await;
@@ -227,33 +244,26 @@ async fn call(api: &SharedApi, method: Method, path: &str, sent: Option<Value>) 
 }
 
 /// Code and unread body of an answer.
-async fn ask(api: &SharedApi, method: Method, path: &str, query: &str, sent: Option<Value>) -> (u16, Body) {
-    let mut headers = HeaderMap::new();
-    headers.insert("content-type", HeaderValue::from_static("application/json"));
-    let request = Request {
-        method,
-        path: path.to_owned(),
-        query: query.to_owned(),
-        headers,
-        body: Box::new(Whole(sent.map(|sent| json::to_vec(&sent)).unwrap_or_default().into())),
-        client_certs: Vec::new(),
-        cert_cache: None,
-        peer: None,
-        over_http2: false,
-        is_unauthenticated: false,
-    };
-    let answer = serve::serve(api.clone(), request).await;
+async fn ask(api: &SharedApi, method: Method, path: &str, query: &str, sent: Option<Value>) -> (u16, SentBody) {
+    let body = Whole(sent.map(|sent| json::to_vec(&sent)).unwrap_or_default().into());
+    let answer = serve::serve(api.clone(), request(method, path, query, Box::new(body))).await;
     (answer.status().as_u16(), answer.into_body())
 }
 
+fn request(method: Method, path: &str, query: &str, body: Box<dyn UnreadBody>) -> Request {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    Request { method, path: path.to_owned(), query: query.to_owned(), headers, body, ..Request::default() }
+}
+
 /// The next piece of a body; `None` at its end.
-async fn piece(body: &mut Body) -> Option<Bytes> {
+async fn piece(body: &mut SentBody) -> Option<Bytes> {
     let mut body = Pin::new(body);
     let frame = poll_fn(|context| http_body::Body::poll_frame(body.as_mut(), context)).await?;
     frame.expect("a piece").into_data().ok()
 }
 
-async fn text(mut body: Body) -> String {
+async fn text(mut body: SentBody) -> String {
     let mut text = Vec::new();
     while let Some(piece) = piece(&mut body).await {
         text.extend_from_slice(&piece);
@@ -394,12 +404,12 @@ async fn create_frobbers(api: &SharedApi, count: usize, bytes: usize) {
     }
 }
 
-async fn watch(api: &SharedApi, query: &str) -> (u16, Body) {
+async fn watch(api: &SharedApi, query: &str) -> (u16, SentBody) {
     ask(api, Method::GET, COLLECTION, &format!("watch=true&{query}"), None).await
 }
 
 /// The sizes of the pieces in which a watch sends so many events.
-async fn pieces(body: &mut Body, events: usize) -> Vec<usize> {
+async fn pieces(body: &mut SentBody, events: usize) -> Vec<usize> {
     let (mut seen, mut sizes) = (0, Vec::new());
     while seen < events {
         let piece = piece(body).await.expect("events");
@@ -463,4 +473,52 @@ async fn watches_are_bounded_by_the_bytes_that_they_hold() {
     let (_, mut body) = watch(&api, "resourceVersion=1").await;
     let (_rest, _, _) = open("labelSelector=app%3Dweb").await;
     assert_eq!(pieces(&mut body, 10).await.len(), 10);
+}
+
+/// The value of a metric of frobbers, by what else its line has; `None` if there is no such line.
+async fn metric(api: &SharedApi, name: &str, labels: &[&str]) -> Option<u64> {
+    let (_, text) = call(api, Method::GET, "/metrics", None).await;
+    let is_wanted = |line: &&str| {
+        line.strip_prefix(name).is_some_and(|rest| rest.starts_with('{'))
+            && line.contains("resource=\"frobbers\"")
+            && labels.iter().all(|label| line.contains(label))
+    };
+    text.lines().find(is_wanted)?.rsplit(' ').next()?.parse().ok()
+}
+
+#[tokio::test]
+async fn a_request_is_counted_when_it_is_answered_and_its_bytes_when_they_are_sent() {
+    let api = server();
+    create_frobbers(&api, 2, 10).await;
+    assert_eq!(metric(&api, "apiserver_request_total", &["verb=\"POST\"", "code=\"201\""]).await, Some(2));
+    let (code, body) = ask(&api, Method::GET, COLLECTION, "", None).await;
+    assert_eq!(metric(&api, "apiserver_request_total", &["verb=\"LIST\"", "code=\"200\""]).await, Some(1));
+    assert_eq!(metric(&api, "apiserver_response_sizes_count", &["verb=\"LIST\""]).await, None, "nothing was sent");
+    assert_eq!(api.flow.in_flight(false), 1, "it has its slot until it has been sent");
+    let text = text(body).await;
+    assert_eq!((code, api.flow.in_flight(false)), (200, 0));
+    let sent = metric(&api, "apiserver_response_sizes_sum", &["verb=\"LIST\""]).await;
+    assert_eq!(sent, Some(text.len() as u64));
+}
+
+#[tokio::test]
+async fn a_watch_is_open_until_its_body_is_dropped() {
+    let api = server();
+    let (_, body) = watch(&api, "resourceVersion=0").await;
+    let open = "apiserver_longrunning_requests";
+    assert_eq!(metric(&api, open, &["verb=\"WATCH\""]).await, Some(1));
+    assert_eq!(metric(&api, "apiserver_request_total", &["verb=\"WATCH\""]).await, None, "it has not ended");
+    drop(body);
+    assert_eq!(metric(&api, open, &["verb=\"WATCH\""]).await, Some(0));
+    assert_eq!(metric(&api, "apiserver_request_total", &["verb=\"WATCH\"", "code=\"200\""]).await, Some(1));
+}
+
+#[tokio::test]
+async fn a_request_that_is_dropped_before_it_is_answered_was_aborted() {
+    let api = server();
+    let waiting = serve::serve(api.clone(), request(Method::POST, COLLECTION, "", Box::new(Never)));
+    assert!(Box::pin(waiting).now_or_never().is_none(), "it waits for its body");
+    assert_eq!(metric(&api, "apiserver_request_aborts_total", &["verb=\"POST\""]).await, Some(1));
+    assert_eq!(metric(&api, "apiserver_request_total", &["verb=\"POST\""]).await, None);
+    api.flow.drained().await;
 }

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use pintle_controllers::ApiServiceCheck;
-use pintle_endpoints::backend::{ByteStream, ExtensionServer, ExtensionServers};
+use pintle_proxy::backend::{ByteStream, ExtensionServer, ExtensionServers};
 use pintle_registry::Registry;
 use pintle_schema::{ApiValue, Value};
 use pintle_types::apiregistration::v1::APIService;
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use futures_util::future::pending;
     use futures_util::stream;
-    use pintle_endpoints::backend::{BackendResponse, Unreachable};
+    use pintle_proxy::backend::{BackendResponse, Unreachable};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Responds to the first request at once and to the others later, all with the same status.

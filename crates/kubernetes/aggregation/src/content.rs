@@ -14,9 +14,9 @@ use pintle_controllers::{
     AggregatedClient, AggregatedCollection, AggregatedError, AggregatedResource, AggregatedResources,
 };
 use pintle_discovery::catalog::compare_versions;
-use pintle_endpoints::backend::{ByteStream, Unreachable};
 use pintle_gates as gates;
-use pintle_kubelet::forward::encode_path;
+use pintle_proxy::backend::{ByteStream, Unreachable};
+use pintle_proxy::forward::encode_path;
 use pintle_registry::Registry;
 use pintle_schema::{ApiType, ApiValue, Value};
 use pintle_types::meta::v1::{ObjectMeta, PartialObjectMetadataList};

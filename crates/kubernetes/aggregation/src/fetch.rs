@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use http::{Method, Request};
 use pintle_auth::{UserInfo, groups};
-use pintle_endpoints::backend::{ByteStream, ExtensionServer, ExtensionServers, Unreachable};
+use pintle_proxy::backend::{ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_registry::Registry;
 use pintle_services::routing::RouteError;
 use std::time::Duration;

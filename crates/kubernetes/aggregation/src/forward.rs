@@ -8,13 +8,14 @@ use crate::services::{ExtensionApi, Shared};
 use futures_util::stream::{self, StreamExt};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request as HttpRequest, StatusCode};
-use pintle_endpoints::aggregated_discovery::DelegatedRequest;
-use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
+use pintle_endpoints::Request;
+use pintle_endpoints::delegation::DelegatedRequest;
 use pintle_endpoints::response::ApiResponse;
-use pintle_endpoints::upgrade::is_upgrade;
 use pintle_gates as gates;
-use pintle_kubelet::rewrite::{self, Rewriter};
-use pintle_kubelet::{forward, sniff};
+use pintle_proxy::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
+use pintle_proxy::rewrite::{self, Rewriter};
+use pintle_proxy::upgrade::is_upgrade;
+use pintle_proxy::{forward, sniff};
 use pintle_schema::names::quoted;
 use tracing::debug;
 
@@ -39,13 +40,13 @@ pub async fn pass(shared: &Shared, api: &ExtensionApi, delegated: DelegatedReque
         }
     };
     let with_uid = registry.environment.gates().is_on(&gates::REMOTE_REQUEST_HEADER_UID);
-    let way = ProxyTarget {
+    let target = ProxyTarget {
         servers: &*shared.servers,
         to: &to,
         reject_redirects: shared.reject_redirects,
         failure: "error trying to reach service: ",
     };
-    send(&way, delegated, with_uid, HeaderMap::new()).await
+    send(&target, delegated, with_uid, HeaderMap::new()).await
 }
 
 /// The server that a request goes to, and how.
@@ -60,15 +61,16 @@ pub struct ProxyTarget<'a> {
 
 /// Sends a request in the name of its user, with further headers.
 pub async fn send(
-    way: &ProxyTarget<'_>,
+    target: &ProxyTarget<'_>,
     delegated: DelegatedRequest,
     with_uid: bool,
     further: HeaderMap,
 ) -> ApiResponse {
     let upgrades = is_upgrade(&delegated.request.headers);
+    let Request { headers, method, peer, .. } = &delegated.request;
     let mut headers = match upgrades {
-        true => forward::upgrade_headers(&delegated.request),
-        false => forward::outgoing_headers(&delegated.request),
+        true => forward::upgrade_headers(headers, method, *peer),
+        false => forward::outgoing_headers(headers, *peer),
     };
     headers.remove(header::HOST);
     if let Err(error) = identity::assert(&mut headers, delegated.context.user(), with_uid) {
@@ -82,14 +84,14 @@ pub async fn send(
     headers.extend(further);
     pintle_spans::propagate(&mut headers);
     match upgrades {
-        true => upgrade(way, delegated, headers).await,
-        false => exchange(way, delegated, headers).await,
+        true => upgrade(target, delegated, headers).await,
+        false => exchange(target, delegated, headers).await,
     }
 }
 
-async fn upgrade(way: &ProxyTarget<'_>, delegated: DelegatedRequest, headers: HeaderMap) -> ApiResponse {
+async fn upgrade(target: &ProxyTarget<'_>, delegated: DelegatedRequest, headers: HeaderMap) -> ApiResponse {
     let sent = match outgoing(delegated, headers) {
-        Ok((request, _)) => way.servers.upgrade(way.to, request).await,
+        Ok((request, _)) => target.servers.upgrade(target.to, request).await,
         Err(error) => Err(error),
     };
     match sent {
@@ -98,19 +100,19 @@ async fn upgrade(way: &ProxyTarget<'_>, delegated: DelegatedRequest, headers: He
             if status != StatusCode::SWITCHING_PROTOCOLS && status.as_u16() < 400 {
                 return ApiResponse::text(503, format!("invalid upgrade response: status code {}\n", status.as_u16()));
             }
-            forward::upgraded(exchange)
+            forward::upgraded(exchange).into()
         }
         Err(error) => ApiResponse::text(503, format!("{error}\n")),
     }
 }
 
-async fn exchange(way: &ProxyTarget<'_>, delegated: DelegatedRequest, mut headers: HeaderMap) -> ApiResponse {
+async fn exchange(target: &ProxyTarget<'_>, delegated: DelegatedRequest, mut headers: HeaderMap) -> ApiResponse {
     let requested = delegated.request.header(header::HOST).to_owned();
     let rewriter = Rewriter {
         prefix: String::new(),
-        backend: way.to.authority(),
+        backend: target.to.authority(),
         requested,
-        origin: format!("https://{}", way.to.authority()),
+        origin: format!("https://{}", target.to.authority()),
     };
     let uri = rewriter.forwarded(&forward::encode_path(&delegated.request.path));
     for (name, value) in [
@@ -124,40 +126,40 @@ async fn exchange(way: &ProxyTarget<'_>, delegated: DelegatedRequest, mut header
     }
     let (request, is_empty) = match outgoing(delegated, headers) {
         Ok(outgoing) => outgoing,
-        Err(error) => return failed(way, &error),
+        Err(error) => return failed(target, &error),
     };
     let request = if is_empty { without_body(request) } else { request };
-    match way.servers.send(way.to, request).await {
-        Ok(exchange) => answered(way, exchange, &rewriter).await,
-        Err(error) => failed(way, &error),
+    match target.servers.send(target.to, request).await {
+        Ok(exchange) => answered(target, exchange, &rewriter).await,
+        Err(error) => failed(target, &error),
     }
 }
 
-fn failed(way: &ProxyTarget<'_>, error: &Unreachable) -> ApiResponse {
-    ApiResponse::text(503, format!("{}{error}\n", way.failure))
+fn failed(target: &ProxyTarget<'_>, error: &Unreachable) -> ApiResponse {
+    ApiResponse::text(503, format!("{}{error}\n", target.failure))
 }
 
-async fn answered(way: &ProxyTarget<'_>, exchange: BackendResponse, rewriter: &Rewriter) -> ApiResponse {
+async fn answered(target: &ProxyTarget<'_>, exchange: BackendResponse, rewriter: &Rewriter) -> ApiResponse {
     let head = &exchange.response;
     if head.status == StatusCode::SWITCHING_PROTOCOLS {
         let protocol = head.headers.get(header::UPGRADE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let refusal = format!("backend tried to switch protocol {} when \"\" was requested\n", quoted(protocol));
         return ApiResponse::text(503, refusal);
     }
-    if way.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
+    if target.reject_redirects && head.status.is_redirection() && head.headers.contains_key(header::LOCATION) {
         return ApiResponse::new(502, "text/plain; charset=utf-8", REDIRECTED);
     }
     let mut answer = forward::answer(exchange);
-    forward::CORS.iter().for_each(|name| drop(answer.passed.remove(name)));
-    let location = answer.passed.get(header::LOCATION).and_then(|location| location.to_str().ok());
+    forward::CORS.iter().for_each(|name| drop(answer.headers.remove(name)));
+    let location = answer.headers.get(header::LOCATION).and_then(|location| location.to_str().ok());
     let answer = match location.map(|location| HeaderValue::try_from(rewriter.url(location))) {
         Some(Ok(location)) => {
-            answer.passed.insert(header::LOCATION, location);
+            answer.headers.insert(header::LOCATION, location);
             answer
         }
         _ => rewrite::page(answer, rewriter).await,
     };
-    sniff::typed(answer).await
+    sniff::typed(answer).await.into()
 }
 
 /// The request as it is sent, and whether it has no body.

@@ -2,8 +2,7 @@
 //! API service that names a server. Must never send a request.
 
 use crate::services::{ExtensionApi, Shared};
-use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_metrics::{Counter, Keyed};
+use pintle_metrics::{Counter, Exposition, Family, Keyed};
 use pintle_registry::Registry;
 
 const UNAVAILABLE: Family = Family::gauge(

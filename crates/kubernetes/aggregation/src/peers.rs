@@ -12,12 +12,11 @@ use http::header::{HeaderMap, HeaderValue};
 use pintle_auth::UserInfo;
 use pintle_cache::{Object, WatchFilter};
 use pintle_discovery::peers;
-use pintle_endpoints::aggregated_discovery::{AggregatedApi, DelegatedRequest};
-use pintle_endpoints::backend::{ExtensionServer, ExtensionServers};
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_endpoints::delegation::{AggregatedApi, DelegatedRequest};
 use pintle_endpoints::peers::{PEER_PROXIED, PeerGroups, Peers};
 use pintle_endpoints::response::ApiResponse;
-use pintle_metrics::{Counter, Keyed};
+use pintle_metrics::{Counter, Exposition, Family, Keyed};
+use pintle_proxy::backend::{ExtensionServer, ExtensionServers};
 use pintle_registry::{Registry, Target};
 use pintle_schema::{Value, View};
 use pintle_types::apiregistration::v1::{APIService, APIServiceSpec};
@@ -367,9 +366,9 @@ impl AggregatedApi for Passing {
                 return answer;
             }
             let to = self.shared.server(&self.peer.id, self.peer.address);
-            let way = ProxyTarget { servers: &*self.shared.servers, to: &to, reject_redirects: false, failure: "" };
+            let target = ProxyTarget { servers: &*self.shared.servers, to: &to, reject_redirects: false, failure: "" };
             let passed_on = [(PEER_PROXIED, HeaderValue::from_static("true"))];
-            let mut answer = forward::send(&way, delegated, true, HeaderMap::from_iter(passed_on)).await;
+            let mut answer = forward::send(&target, delegated, true, HeaderMap::from_iter(passed_on)).await;
             let [group, version, resource] = &self.names;
             self.shared.count(answer.code, [group, version, resource]);
             answer.body = answer.body.with_guard(permit);

@@ -2,7 +2,7 @@
 //! service's name. Must never resolve host names: the connector does.
 
 use crate::services::ExtensionApi;
-use pintle_endpoints::backend::ExtensionServer;
+use pintle_proxy::backend::ExtensionServer;
 use pintle_registry::Registry;
 use pintle_services::routing::{RouteError, Routing, ServicePortReference, route};
 

@@ -7,12 +7,13 @@ use crate::in_namespace;
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_cache::Object;
 use pintle_compute::Loop;
+use pintle_endpoints::encoding::AllowedMediaTypes;
 use pintle_endpoints::handler::{Call, Handler};
-use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::query::delete_options_from_body;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::response::{ApiResponse, attach_warnings};
-use pintle_endpoints::subresource::{body, created, label_selector};
+use pintle_endpoints::selectors::label_selector;
+use pintle_endpoints::subresource::{body, created};
 use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{

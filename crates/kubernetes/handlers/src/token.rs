@@ -6,9 +6,8 @@
 use futures_util::future::{BoxFuture, FutureExt};
 use pintle_endpoints::audit;
 use pintle_endpoints::context::Context;
-use pintle_endpoints::encoding;
+use pintle_endpoints::encoding::{self, AllowedMediaTypes};
 use pintle_endpoints::handler::{Call, Handler};
-use pintle_endpoints::negotiation::AllowedMediaTypes;
 use pintle_endpoints::request::Request;
 use pintle_endpoints::response::ApiResponse;
 use pintle_endpoints::subresource::body;

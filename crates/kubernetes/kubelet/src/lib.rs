@@ -3,19 +3,14 @@
 //! Validates the options of a request, locates its backend and forwards it. Must never open a socket: the `Connector`
 //! does.
 
-pub mod forward;
 mod locate;
 mod log;
 mod metrics;
 mod proxy;
-pub mod rewrite;
-pub mod sniff;
-pub mod spdy;
 mod translate;
 mod tunnel;
 
 use crate::metrics::StreamMetrics;
-use forward::{encode_path, encode_query};
 use futures_util::future::{BoxFuture, FutureExt};
 use locate::Kubelet;
 use pintle_endpoints::access::{self, NotAllowed};
@@ -24,6 +19,8 @@ use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::request::{Request, Verb};
 use pintle_endpoints::response::ApiResponse;
 use pintle_gates as gates;
+use pintle_proxy::forward::{encode_path, encode_query};
+use pintle_proxy::rewrite;
 use pintle_registry::{Result, Status, Target};
 use std::sync::Arc;
 

@@ -3,9 +3,9 @@
 //! Guarantees that a client is connected only to a node, a pod or an endpoint of the cluster. Must never resolve host
 //! names: the connector does.
 
-use pintle_endpoints::backend::{Destination, Trust, is_global_unicast};
 use pintle_endpoints::context::Context;
 use pintle_gates as gates;
+use pintle_proxy::backend::{Destination, Trust, is_global_unicast};
 use pintle_registry::{Result, Status, Target};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{

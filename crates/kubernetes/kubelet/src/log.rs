@@ -2,17 +2,17 @@
 //!
 //! Guarantees that a log is never buffered completely. Must never return a kubelet's failure as the log.
 
-use crate::forward::encode_query;
 use crate::locate::{self, Location};
 use futures_util::{StreamExt, TryStreamExt, future};
-use pintle_endpoints::backend::{BackendResponse, ByteStream, Trust};
 use pintle_endpoints::body::Body;
 use pintle_endpoints::context::Context;
-use pintle_endpoints::negotiation::AllowedMediaTypes;
+use pintle_endpoints::encoding::AllowedMediaTypes;
 use pintle_endpoints::query::Query;
-use pintle_endpoints::response::ApiResponse;
-use pintle_endpoints::{upgrade, websocket};
+use pintle_endpoints::response::{ApiResponse, handshake_refused};
 use pintle_gates as gates;
+use pintle_proxy::backend::{BackendResponse, ByteStream, Trust};
+use pintle_proxy::forward::encode_query;
+use pintle_proxy::{upgrade, websocket};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;
 use pintle_validation::{ErrorList, FieldPath};
@@ -46,7 +46,8 @@ pub async fn serve(context: &Context, address_types: &[String], target: &Target)
     }
     if upgrade::is_websocket(&context.headers) {
         let pieces = exchange.body.map(std::result::Result::ok).take_while(|piece| future::ready(piece.is_some()));
-        return websocket::bytes(&context.headers, pieces.filter_map(future::ready).boxed());
+        let accepted = websocket::bytes(&context.headers, pieces.filter_map(future::ready).boxed());
+        return accepted.map(ApiResponse::from).map_err(handshake_refused);
     }
     let mut answer = ApiResponse::new(200, "text/plain", "");
     answer.body = Body::Proxied(exchange.body);

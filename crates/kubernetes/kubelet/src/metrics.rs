@@ -1,8 +1,7 @@
 //! Metrics of WebSockets that are translated or tunneled for kubelets. Guarantees that a stream is counted once, under
 //! its final code. Must never count streams that are forwarded unchanged.
 
-use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_metrics::Keyed;
+use pintle_metrics::{Exposition, Family, Keyed};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const TRANSLATED: Family = Family::counter(

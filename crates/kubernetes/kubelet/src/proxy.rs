@@ -3,17 +3,16 @@
 //! Guarantees that the client's credentials are not forwarded, and that the slower side limits the rate. Must never
 //! choose the destination of a request.
 
-use crate::forward;
 use crate::locate::Location;
-use crate::rewrite::{self, Rewriter};
-use crate::sniff;
 use futures_util::future::FutureExt;
 use http::header::{self, HeaderMap, HeaderValue};
 use pintle_endpoints::Request;
-use pintle_endpoints::backend::{BackendResponse, ByteStream};
 use pintle_endpoints::context::Context;
 use pintle_endpoints::response::ApiResponse;
-use pintle_endpoints::upgrade::is_upgrade;
+use pintle_proxy::backend::{BackendResponse, ByteStream};
+use pintle_proxy::rewrite::{self, Rewriter};
+use pintle_proxy::upgrade::is_upgrade;
+use pintle_proxy::{forward, sniff};
 use pintle_registry::{Result, Status};
 
 /// Forwards an upgrade request, and then the bytes of both sides.
@@ -24,8 +23,8 @@ pub async fn upgrade(context: &Context, location: Location, request: Request) ->
     if !is_upgrade(&request.headers) {
         return Err(Status::bad_request("Upgrade request required"));
     }
-    let headers = forward::upgrade_headers(&request);
-    Ok(forward::upgraded(dial(context, location, request, headers).await?))
+    let headers = forward::upgrade_headers(&request.headers, &request.method, request.peer);
+    Ok(forward::upgraded(dial(context, location, request, headers).await?).into())
 }
 
 /// Sends an upgrade request.
@@ -59,7 +58,7 @@ pub async fn pass(context: &Context, location: Location, prefix: String, request
     }
     let host = request.header(header::HOST).to_owned();
     let rewriter = Rewriter { prefix, backend: location.to.authority(), requested: host, origin: String::new() };
-    let mut headers = forward::outgoing_headers(&request);
+    let mut headers = forward::outgoing_headers(&request.headers, request.peer);
     if let Ok(uri) = HeaderValue::try_from(rewriter.forwarded(&location.path)) {
         headers.insert("x-forwarded-uri", uri);
     }
@@ -67,15 +66,15 @@ pub async fn pass(context: &Context, location: Location, prefix: String, request
         .await
         .map_err(|error| Status::new(503, "ServiceUnavailable", format!("error trying to reach service: {error}")))?;
     let mut answer = forward::answer(exchange);
-    forward::CORS.iter().for_each(|name| drop(answer.passed.remove(name)));
-    match answer.passed.get(header::LOCATION).map(|location| location.to_str().map(|text| rewriter.url(text))) {
+    forward::CORS.iter().for_each(|name| drop(answer.headers.remove(name)));
+    match answer.headers.get(header::LOCATION).map(|location| location.to_str().map(|text| rewriter.url(text))) {
         Some(Ok(location)) => {
             let location = HeaderValue::try_from(location).map_err(Status::internal)?;
-            answer.passed.insert(header::LOCATION, location);
-            Ok(sniff::typed(answer).await)
+            answer.headers.insert(header::LOCATION, location);
+            Ok(sniff::typed(answer).await.into())
         }
         Some(Err(error)) => Err(Status::internal(format!("failed to parse Location header: {error}"))),
-        None => Ok(sniff::typed(rewrite::page(answer, &rewriter).await).await),
+        None => Ok(sniff::typed(rewrite::page(answer, &rewriter).await).await.into()),
     }
 }
 

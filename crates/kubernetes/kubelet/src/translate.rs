@@ -5,7 +5,6 @@
 
 use crate::locate::Location;
 use crate::metrics::StreamMetrics;
-use crate::spdy::{self, Frame, Frames, Opener};
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::future::{self, FutureExt, select};
@@ -14,12 +13,13 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use pintle_codec::{Strictness, json};
 use pintle_endpoints::SharedApi;
-use pintle_endpoints::backend::{BackendResponse, ByteStream};
 use pintle_endpoints::context::Context;
-use pintle_endpoints::response::ApiResponse;
-use pintle_endpoints::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
-use pintle_endpoints::websocket::frames::{Kind, Reader, Writer};
-use pintle_endpoints::websocket::{self, MAX_MESSAGE_BYTES};
+use pintle_endpoints::response::{ApiResponse, handshake_refused};
+use pintle_proxy::backend::{BackendResponse, ByteStream};
+use pintle_proxy::spdy::{self, Frame, Frames, Opener};
+use pintle_proxy::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
+use pintle_proxy::websocket::frames::{Kind, Reader, Writer};
+use pintle_proxy::websocket::{self, MAX_MESSAGE_BYTES};
 use pintle_registry::{Result, Status};
 use pintle_schema::{ApiType, ApiValue, Value, value};
 use pintle_types::meta::v1::{self, StatusCause};
@@ -83,9 +83,9 @@ pub fn serve(
     wanted: StreamOptions,
 ) -> Result<ApiResponse> {
     let api = context.api.clone();
-    websocket::accept(&context.headers, Some(PROTOCOL), Some(MAX_MESSAGE_BYTES), move |from_client, to_client| {
-        run(api, streams, location, wanted, from_client, to_client).boxed()
-    })
+    let run = move |from_client, to_client| run(api, streams, location, wanted, from_client, to_client).boxed();
+    let accepted = websocket::accept(&context.headers, Some(PROTOCOL), Some(MAX_MESSAGE_BYTES), run);
+    accepted.map(ApiResponse::from).map_err(handshake_refused)
 }
 
 async fn run(

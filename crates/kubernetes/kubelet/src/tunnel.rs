@@ -2,7 +2,6 @@
 //!
 //! Guarantees that bytes pass unchanged. Must never parse them: both ends speak SPDY, this server does not.
 
-use crate::forward;
 use crate::locate::Location;
 use crate::metrics::StreamMetrics;
 use crate::proxy;
@@ -11,11 +10,12 @@ use bytes::BytesMut;
 use futures_util::future::{FutureExt, select};
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
+use pintle_endpoints::Request;
 use pintle_endpoints::context::Context;
-use pintle_endpoints::response::ApiResponse;
-use pintle_endpoints::upgrade::{Upgraded, is_websocket, tokens};
-use pintle_endpoints::websocket::frames::{Kind, Reader, Writer};
-use pintle_endpoints::{Request, websocket};
+use pintle_endpoints::response::{ApiResponse, handshake_refused};
+use pintle_proxy::upgrade::{Upgraded, is_websocket, tokens};
+use pintle_proxy::websocket::frames::{Kind, Reader, Writer};
+use pintle_proxy::{forward, websocket};
 use pintle_registry::Result;
 use std::pin::pin;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
@@ -47,8 +47,8 @@ pub async fn serve(
     location: Location,
     request: Request,
 ) -> Result<ApiResponse> {
-    websocket::check(&request.headers)?;
-    let mut headers = forward::outgoing_headers(&request);
+    websocket::check(&request.headers).map_err(handshake_refused)?;
+    let mut headers = forward::outgoing_headers(&request.headers, request.peer);
     for name in [
         header::SEC_WEBSOCKET_PROTOCOL,
         header::SEC_WEBSOCKET_KEY,
@@ -67,20 +67,21 @@ pub async fn serve(
     streams.tunneled(code);
     let exchange = dialed?;
     if exchange.response.status != StatusCode::SWITCHING_PROTOCOLS {
-        return Ok(forward::answer(exchange));
+        return Ok(forward::answer(exchange).into());
     }
     let agreed = exchange.response.headers.get(STREAM_PROTOCOL).and_then(|value| value.to_str().ok());
     let agreed = agreed.map(|protocol| format!("{PREFIX}{protocol}"));
     let kubelet = exchange.upgraded;
     // Messages have no meaning for the tunneled bytes, so kube-apiserver does not limit their size.
-    websocket::accept(&context.headers, agreed.as_deref(), None, |from_client, to_client| {
+    let accepted = websocket::accept(&context.headers, agreed.as_deref(), None, |from_client, to_client| {
         async move {
             if let Ok(kubelet) = kubelet.await {
                 carry(from_client, to_client, kubelet).await;
             }
         }
         .boxed()
-    })
+    });
+    accepted.map(ApiResponse::from).map_err(handshake_refused)
 }
 
 /// Forwards bytes in both directions until one side has ended.

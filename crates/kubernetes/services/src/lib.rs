@@ -25,7 +25,7 @@ use draw::Draw;
 use families::{Cluster, is_headless};
 use pintle_cache::Object;
 use pintle_codec::json;
-use pintle_endpoints::metrics::Exposition;
+use pintle_metrics::Exposition;
 use pintle_registry::prepare::validate_fields;
 use pintle_registry::{Allocator, Registry, Reservation, Result, Status, Target, WriteOptions, metadata};
 use pintle_resource::{MaybeReady, Resource};

@@ -3,7 +3,7 @@
 
 use super::Allocation;
 use super::stats::{Attempts, Scope};
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family};
 
 const ALLOCATED_IPS: Family =
     Family::gauge("kube_apiserver_clusterip_allocator_allocated_ips", "Addresses of a range that are given.");

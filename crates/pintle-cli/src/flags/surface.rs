@@ -7,7 +7,7 @@ use super::setting::InputFile;
 use super::table::Flag;
 use super::values;
 use pintle::cors::CorsConfig;
-use pintle_endpoints::metrics::AllowedLabels;
+use pintle_metrics::AllowedLabels;
 
 with_defaults! {
     /// What clients and other programs see of the server.

@@ -1,8 +1,8 @@
 //! Metrics of match conditions of webhooks and policies, under the names that kube-apiserver gives them. Must never change
 //! what is counted.
 
-use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_expressions::{ConditionMetrics, ConditionOwnerKey as Owner, ConditionStats};
+use pintle_metrics::{Exposition, Family};
 
 const DURATION: Family = Family::histogram(
     "apiserver_admission_match_condition_evaluation_seconds",

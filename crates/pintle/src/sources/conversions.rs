@@ -1,7 +1,7 @@
 //! Metrics of conversion webhooks, under the names that kube-apiserver gives them. Must never change what is counted.
 
-use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_extensions::ConversionMetrics;
+use pintle_metrics::{Exposition, Family};
 
 const REQUESTS: Family = Family::counter(
     "apiserver_conversion_webhook_request_total",

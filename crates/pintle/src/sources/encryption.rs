@@ -6,8 +6,7 @@ use crate::digest::text_digest;
 use crate::{certs, identity_lease};
 use pintle_encryption::Encryption;
 use pintle_encryption::stats::{Direction, KeyUse, Occurrences, Stats};
-use pintle_endpoints::metrics::exposition::{Label, Number};
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family, Label, Number};
 
 const TRANSFORMATIONS: Family = Family::counter(
     "apiserver_storage_transformation_operations_total",

@@ -2,8 +2,8 @@
 //! that a scrape sends no request to a member: it reports the last known values. Must never name an endpoint: members
 //! are identified by their position on the command line, as in kube-apiserver.
 
-use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_etcd::stats::{Calls, Stats};
+use pintle_metrics::{Exposition, Family};
 use pintle_server::sources::STORAGE_SIZE;
 use std::sync::Arc;
 

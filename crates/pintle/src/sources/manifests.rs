@@ -5,8 +5,7 @@
 use crate::digest::text_digest;
 use crate::static_manifests::ManifestStats;
 use crate::{certs, identity_lease};
-use pintle_endpoints::metrics::exposition::Number;
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family, Number};
 use std::sync::Arc;
 
 const RELOADS: Family = Family::counter(

@@ -1,7 +1,7 @@
 //! Metrics of the pod security standards, under the names that kube-apiserver gives them. Guarantees that common series
 //! exist from the start, with zero. Must never change what is counted.
 
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family};
 use pintle_plugins::configuration::{Counted, PodSecurityCounts};
 
 const EVALUATIONS: Family = Family::counter(

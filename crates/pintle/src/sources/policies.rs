@@ -1,7 +1,7 @@
 //! Metrics of admission policies, under the names that kube-apiserver gives them. Must never change
 //! what is counted.
 
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family};
 use pintle_policies::{Check, Checks};
 use std::sync::Arc;
 

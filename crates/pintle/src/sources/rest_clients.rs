@@ -1,6 +1,6 @@
 //! Metrics of requests to webhooks and issuers, under the names of client-go. Must never change what is counted.
 
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family};
 use pintle_webhook::Clients;
 
 const REQUESTS: Family =

@@ -1,7 +1,7 @@
 //! Metrics of the rules of definitions, under the names that kube-apiserver gives them. Must never change what is counted.
 
-use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_extensions::RuleTimes;
+use pintle_metrics::{Exposition, Family};
 
 const COMPILATION: Family =
     Family::histogram("apiserver_cel_compilation_duration_seconds", "CEL compilation time in seconds.");

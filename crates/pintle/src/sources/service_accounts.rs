@@ -2,8 +2,8 @@
 //! a single token.
 
 use pintle_auth::authentication::{TokenCache, TokenCacheStats};
-use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_kubernetes_auth::service_account::TokenStats;
+use pintle_metrics::{Exposition, Family};
 
 const VALID: Family =
     Family::counter("serviceaccount_valid_tokens_total", "Cumulative valid projected service account tokens used");

@@ -2,7 +2,7 @@
 //! what is counted.
 
 use pintle_admission_webhooks::WebhookMetrics;
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family};
 
 const DURATION: Family = Family::histogram(
     "apiserver_admission_webhook_admission_duration_seconds",

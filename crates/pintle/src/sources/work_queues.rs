@@ -2,9 +2,7 @@
 //! queue's lock only while it counts the due keys. Must never change a queue.
 
 use pintle_controllers::{QueueSnapshot, Queues, Stats};
-use pintle_endpoints::metrics::exposition::Number;
-use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_metrics::Histogram;
+use pintle_metrics::{Exposition, Family, Histogram, Number};
 
 const ADDS: Family = Family::counter("workqueue_adds_total", "Keys that were put into a queue.").beta();
 const RETRIES: Family = Family::counter("workqueue_retries_total", "Keys that were put back to be tried again.").beta();

@@ -6,11 +6,11 @@ use crate::follow::follow;
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pintle_endpoints::backend::{
+use pintle_http::{ClientConfig, ClientTlsMaterial, TlsError, UpgradedConnection, Upstream, client_config};
+use pintle_proxy::backend::{
     BackendResponse, ByteStream, Connector, Destination, Trust, Unreachable, is_global_unicast,
 };
-use pintle_endpoints::upgrade::Upgraded;
-use pintle_http::{ClientConfig, ClientTlsMaterial, TlsError, UpgradedConnection, Upstream, client_config};
+use pintle_proxy::upgrade::Upgraded;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;

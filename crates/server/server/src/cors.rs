@@ -7,7 +7,7 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, ORIGIN, STRICT_TRANSPORT_SECURITY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
-use pintle_endpoints::Body;
+use pintle_endpoints::{Body, SentBody};
 use regex_lite::Regex;
 
 /// The permissions of pages of an allowed origin, as in kube-apiserver.
@@ -84,11 +84,11 @@ impl CorsConfig {
 }
 
 /// The response to a CORS preflight request, which needs no authentication.
-pub fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+pub fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<SentBody>> {
     if method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
         return None;
     }
-    let mut response = Response::new(Body::empty());
+    let mut response = Response::new(SentBody::unobserved(Body::empty()));
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
     Some(response)

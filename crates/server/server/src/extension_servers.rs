@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use http::header::HOST;
 use http::uri::{Authority, Scheme, Uri};
 use http::{HeaderValue, Request};
-use pintle_endpoints::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
+use pintle_proxy::backend::{BackendResponse, ByteStream, ExtensionServer, ExtensionServers, Unreachable};
 use pintle_webhook::{Identity, SetupError, StreamingClient, TlsSettings, TransportError};
 use std::collections::HashMap;
 use std::fmt::Display;

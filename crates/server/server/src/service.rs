@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use http::header::{HOST, HeaderValue};
 use pintle_auth::CertCache;
 use pintle_endpoints::audit;
-use pintle_endpoints::backend::ByteStream;
-use pintle_endpoints::{Body, BodyFailure, Request, Room, SharedApi, UnreadBody};
+use pintle_endpoints::{BodyFailure, Request, Room, SentBody, SharedApi, UnreadBody};
 use pintle_http::{
     BodyError, BodyLimits, Incoming, LongRunning, RequestBody, Service, Takeover, limits, pieces, read_body,
 };
+use pintle_proxy::backend::ByteStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -80,10 +80,10 @@ impl Drop for Received {
 }
 
 impl Service for ApiService {
-    type Body = Body;
+    type Body = SentBody;
     type State = ConnectionState;
 
-    async fn call(&self, request: Incoming<ConnectionState>) -> http::Response<Body> {
+    async fn call(&self, request: Incoming<ConnectionState>) -> http::Response<SentBody> {
         let Incoming { parts, body, connection } = request;
         let mut parts = parts;
         let over_http2 = parts.version == http::Version::HTTP_2;
@@ -113,9 +113,7 @@ impl Service for ApiService {
         };
         let mut response = pintle_endpoints::serve::serve(self.api.clone(), request).await;
         response.headers_mut().extend(headers);
-        if let Body::Upgrade(_) = response.body()
-            && let Body::Upgrade(takeover) = std::mem::replace(response.body_mut(), Body::empty())
-        {
+        if let Some(takeover) = response.body_mut().take_upgrade() {
             let takeover = Takeover::new(move |connection| takeover(Box::new(connection)));
             response.extensions_mut().insert(takeover);
         }

@@ -4,8 +4,7 @@
 use pintle_audit::{Level, Stats};
 use pintle_cache::Cache;
 use pintle_discovery::version::{self, EffectiveVersion};
-use pintle_endpoints::metrics::exposition::Number;
-use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_metrics::{Exposition, Family, Number};
 use pintle_schema::GateSet;
 use pintle_schema::gates::Stage;
 use pintle_storage::DiskSpace;

@@ -2,7 +2,6 @@
 //! one response are converted together, and that immediate conversions are not stored here. Must never keep an object longer
 //! than the response that it was converted for.
 
-use super::ObjectEncoder;
 use pintle_cache::Object;
 use pintle_registry::defined::conversion_between;
 use pintle_registry::{Payload, Registry, Result, Status, Target};
@@ -87,17 +86,6 @@ impl Converted {
 
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-impl ObjectEncoder<'_> {
-    /// What is printed and whose metadata is shown: of kinds that were defined at run time the object in the target's version,
-    /// of others as it is stored.
-    pub(crate) fn printed(&self, payload: &Payload) -> Result<Value> {
-        match self.target.resource.custom {
-            Some(_) => self.served(payload),
-            None => self.storage_value(payload),
-        }
     }
 }
 

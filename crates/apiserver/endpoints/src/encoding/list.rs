@@ -1,31 +1,52 @@
-//! Lists in every form: what a list consists of besides its items, and how an item is written. Guarantees that a list is encoded piece
-//! by piece from its snapshot, in every form. Must never hold the encodings of all items of a list.
+//! Lists in every form: what a list consists of besides its items, and how an item is written. Guarantees that a list
+//! is encoded piece by piece from its snapshot, in every form. Must never hold the encodings of all items of a list.
 
 use super::batches::Batches;
-use super::indent::Indenter;
+use super::document::{IncludeObject, encode};
 use super::list_metadata::{custom_list_meta, list_meta, typed_list_meta};
 use super::message::{message_size, put_message};
+use super::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use super::object::ObjectEncoder;
 use super::partial::{MetadataForm, put_partial};
-use super::pieces::{Budget, Pieces, Walked};
-use super::{IncludeObject, ObjectEncoder, encode, is_a_list};
-use crate::body::Body;
-use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use pintle_cache::Object;
 use pintle_codec::{cbor, json, protobuf, yaml};
 use pintle_compute::give_way;
-use pintle_meta::meta::v1::{ListMeta, PartialObjectMetadata, PartialObjectMetadataList, Table, TableRow};
+use pintle_meta::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table, TableRow};
 use pintle_registry::{Items, Page, Payload, Registry, Result, Selection, Status, Target};
 use pintle_resource::Now;
 use pintle_schema::{ApiType, Map, Struct, Value, value};
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// How far a walk over the objects of a list came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Walked {
+    Stopped,
+    ToTheEnd,
+}
+
+/// How much more may be worked at before others get their turn: about a millisecond.
+pub(super) struct Budget(usize);
+
+impl Budget {
+    pub(super) fn new(bytes: usize) -> Self {
+        Budget(bytes)
+    }
+
+    /// Takes what an object costs. Stops when nothing is left.
+    pub(super) fn take(&mut self, object: &Object) -> ControlFlow<()> {
+        self.0 = self.0.saturating_sub(object.encoded.json().len());
+        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
 
 /// Encodes a list. It has its own references, because it outlives its request.
 pub struct ListEncoder {
-    pub(super) registry: Arc<Registry>,
+    registry: Arc<Registry>,
     pub(super) target: Target,
-    wanted: MediaTypeOptions,
+    pub(super) wanted: MediaTypeOptions,
     include_object: IncludeObject,
-    is_stored_form: bool,
+    pub(super) is_stored_form: bool,
     pub(super) batches: Batches,
 }
 
@@ -83,63 +104,8 @@ impl ListEncoder {
         }
     }
 
-    /// A list as the body of a response. Errors of objects that come later break the body off.
-    ///
-    /// # Errors
-    /// One of the first objects cannot be decoded or converted, or the form does not fit a list.
-    pub async fn list(mut self, page: Page) -> Result<Body> {
-        if self.wanted.shape == ResponseKind::Partial {
-            return Err(is_a_list(&self.target.resource));
-        }
-        let (object, key) = self.document(&page);
-        let items = page.items;
-        self.batches.prepare(&self.target, self.is_stored_form, &items);
-        if items.is_empty()
-            && let Some(schema) = self.schema()
-        {
-            return Ok(Body::Full(self.empty(object, key, schema)));
-        }
-        let form = self.item_form();
-        let is_indented = self.wanted.pretty && self.wanted.format == Format::Json;
-        let (mut head, mut tail) = (Vec::new(), Vec::new());
-        let (mut size, mut item_bytes, mut separator) = (None, None, &b""[..]);
-        match self.wanted.format {
-            Format::Json => {
-                [head, tail] = json::encode_around(&object, key);
-                separator = b",";
-                if is_indented {
-                    // Indented text ends without a line break.
-                } else {
-                    tail.push(b'\n');
-                    item_bytes = self.copied_bytes(&form, &items);
-                }
-            }
-            Format::Yaml => [head, tail] = yaml::encode_around(&object, key),
-            Format::Cbor => [head, tail] = cbor::encode_around(&object, key, items.len()),
-            Format::Protobuf => {
-                let (api_version, kind) = (object.get("apiVersion"), object.get("kind"));
-                let [api_version, kind] = [api_version, kind].map(|text| text.and_then(Value::as_str).unwrap_or(""));
-                let mut meta = Vec::new();
-                protobuf::encode(ListMeta::schema(), object.get("metadata").unwrap_or(&Value::Null), &mut meta);
-                let bytes = self.protobuf_bytes(&form, &items).await?;
-                let raw = message_size(meta.len()) as u64 + bytes;
-                let raw = usize::try_from(raw).unwrap_or(usize::MAX);
-                tail.extend_from_slice(protobuf::open_envelope(api_version, kind, raw, &mut head));
-                put_message(&mut head, 1, &meta);
-                item_bytes = Some(bytes);
-            }
-        }
-        if let Some(bytes) = item_bytes {
-            size = Some((head.len() + tail.len()) as u64 + bytes);
-        }
-        let mut pieces = Pieces::new(self, items, form);
-        (pieces.separator, pieces.tail, pieces.announced) = (separator, tail, item_bytes);
-        pieces.indenter = is_indented.then(Indenter::default);
-        pieces.body(head, size).await
-    }
-
     /// A list without its items, and the key of these.
-    fn document(&self, page: &Page) -> (Map, &'static str) {
+    pub(super) fn document(&self, page: &Page) -> (Map, &'static str) {
         let resource = &self.target.resource;
         let (kind, api_version) = (resource.list_kind().into_owned(), resource.api_version());
         let (list, key) = match self.wanted.shape {
@@ -168,7 +134,7 @@ impl ListEncoder {
     }
 
     /// The type of the whole list. Lists of objects have none: those of JSON and YAML need none.
-    fn schema(&self) -> Option<&Struct> {
+    pub(super) fn schema(&self) -> Option<&Struct> {
         match (self.wanted.shape, self.wanted.format) {
             (ResponseKind::Table, _) => Some(Table::schema()),
             (ResponseKind::PartialList, _) => Some(PartialObjectMetadataList::schema()),
@@ -177,7 +143,7 @@ impl ListEncoder {
         }
     }
 
-    fn empty(&self, mut object: Map, key: &str, schema: &Struct) -> bytes::Bytes {
+    pub(super) fn empty(&self, mut object: Map, key: &str, schema: &Struct) -> bytes::Bytes {
         let is_null = match self.wanted.shape {
             ResponseKind::Table => self.encoder().printer().empty_is_null(),
             // kube-apiserver gathers these items, and gathers nothing.
@@ -190,7 +156,7 @@ impl ListEncoder {
         encode(&Value::Map(object), schema, self.wanted)
     }
 
-    fn item_form(&self) -> ItemForm {
+    pub(super) fn item_form(&self) -> ItemForm {
         let resource = &self.target.resource;
         let skip = match resource.custom {
             Some(_) => 0,
@@ -203,7 +169,7 @@ impl ListEncoder {
     }
 
     /// How many bytes the items have in JSON, if they are copied.
-    fn copied_bytes(&self, form: &ItemForm, items: &Items) -> Option<u64> {
+    pub(super) fn copied_bytes(&self, form: &ItemForm, items: &Items) -> Option<u64> {
         if self.wanted.shape != ResponseKind::Object || !self.is_stored_form || self.batches.is_needed() {
             return None;
         }
@@ -212,9 +178,9 @@ impl ListEncoder {
         Some((items.iter().map(size).sum::<usize>() + items.len().saturating_sub(1)) as u64)
     }
 
-    /// How many bytes the items have in protobuf, which a list says before its first item. What has to be encoded for that is not kept,
-    /// but for the side cache.
-    async fn protobuf_bytes(&mut self, form: &ItemForm, items: &Items) -> Result<u64> {
+    /// How many bytes the items have in protobuf, which a list says before its first item. What has to be encoded for
+    /// that is not kept, but for the side cache.
+    pub(super) async fn protobuf_bytes(&mut self, form: &ItemForm, items: &Items) -> Result<u64> {
         let (mut total, mut scratch) = (0, Vec::new());
         self.visit_all(items, |encoder, object| {
             total += form.protobuf_bytes(encoder, object, &mut scratch)? as u64;
@@ -222,6 +188,45 @@ impl ListEncoder {
         })
         .await?;
         Ok(total)
+    }
+
+    /// Visits the objects after the `last`, which it moves on, until `visit` stops. Converts them before, batch by
+    /// batch.
+    ///
+    /// # Errors
+    /// Those of `visit`, and those of conversions.
+    pub(super) async fn walk(
+        &mut self,
+        items: &Items,
+        last: &mut Option<Arc<Object>>,
+        mut visit: impl FnMut(&ObjectEncoder<'_>, &Arc<Object>) -> Result<ControlFlow<()>>,
+    ) -> Result<Walked> {
+        loop {
+            let ListEncoder { batches, registry, target, .. } = self;
+            batches.reach(registry, target, items, last.as_deref()).await?;
+            let (mut walked, mut visited) = (Some(Walked::ToTheEnd), None);
+            {
+                let encoder = self.encoder();
+                for object in items.after(last.as_deref()) {
+                    if !self.batches.has(object) {
+                        walked = None;
+                        break;
+                    }
+                    let flow = visit(&encoder, object)?;
+                    visited = Some(object);
+                    if flow.is_break() {
+                        walked = Some(Walked::Stopped);
+                        break;
+                    }
+                }
+            }
+            if let Some(visited) = visited.cloned() {
+                *last = Some(visited);
+            }
+            if let Some(walked) = walked {
+                return Ok(walked);
+            }
+        }
     }
 
     /// Visits all objects, and lets others work in between.

@@ -1,7 +1,7 @@
 //! The metadata of an object alone (`PartialObjectMetadata`), always in the order of their type.
 //! Guarantees that metadata that are stored in that order are copied, not decoded.
 
-use crate::negotiation::MediaTypeOptions;
+use super::negotiation::MediaTypeOptions;
 use memchr::memmem;
 use pintle_cache::Object;
 use pintle_codec::json;

@@ -1,16 +1,22 @@
-//! Long lists, encoded while they are sent. Guarantees that one piece of a list is in memory at a time, whatever its length and form;
-//! that a list that fits into one piece is sent as a whole; and that a list that cannot be finished is broken off, never ended as if
-//! it were complete. Must never encode a piece before it is asked for.
+//! Long lists, encoded while they are sent. Guarantees that one piece of a list is in memory at a time, whatever its
+//! length and form; that a list that fits into one piece is sent as a whole; and that a list that cannot be finished is
+//! broken off, never ended as if it were complete. Must never encode a piece before it is asked for.
 
-use super::ObjectEncoder;
+use super::document::is_a_list;
 use super::indent::Indenter;
-use super::list::{ItemForm, ListEncoder};
+use super::list::{Budget, ItemForm, ListEncoder, Walked};
+use super::message::{message_size, put_message};
+use super::negotiation::{Format, ResponseKind};
+use super::object::ObjectEncoder;
 use crate::body::{Body, Size};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use pintle_cache::Object;
+use pintle_codec::{cbor, json, protobuf, yaml};
 use pintle_compute::give_way;
-use pintle_registry::{Items, Result, Status};
+use pintle_meta::meta::v1::ListMeta;
+use pintle_registry::{Items, Page, Result, Status};
+use pintle_schema::{ApiType, Value};
 use std::future::ready;
 use std::io;
 use std::ops::ControlFlow;
@@ -20,86 +26,81 @@ use tokio::task::yield_now;
 /// Bytes of a list that are sent at a time.
 pub(super) const PIECE: usize = 64 << 10;
 
-/// How far a walk over the objects of a list came.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Walked {
-    Stopped,
-    ToTheEnd,
-}
-
-/// How much more may be worked at before others get their turn: about a millisecond.
-pub(super) struct Budget(usize);
-
-impl Budget {
-    pub(super) fn new(bytes: usize) -> Self {
-        Budget(bytes)
-    }
-
-    /// Takes what an object costs. Stops when nothing is left.
-    pub(super) fn take(&mut self, object: &Object) -> ControlFlow<()> {
-        self.0 = self.0.saturating_sub(object.encoded.json().len());
-        if self.0 == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
 impl ListEncoder {
-    /// Visits the objects after the `last`, which it moves on, until `visit` stops. Converts them before, batch by batch.
+    /// A list as the body of a response. Errors of objects that come later break the body off.
     ///
     /// # Errors
-    /// Those of `visit`, and those of conversions.
-    pub(super) async fn walk(
-        &mut self,
-        items: &Items,
-        last: &mut Option<Arc<Object>>,
-        mut visit: impl FnMut(&ObjectEncoder<'_>, &Arc<Object>) -> Result<ControlFlow<()>>,
-    ) -> Result<Walked> {
-        loop {
-            let ListEncoder { batches, registry, target, .. } = self;
-            batches.reach(registry, target, items, last.as_deref()).await?;
-            let (mut walked, mut visited) = (Some(Walked::ToTheEnd), None);
-            {
-                let encoder = self.encoder();
-                for object in items.after(last.as_deref()) {
-                    if !self.batches.has(object) {
-                        walked = None;
-                        break;
-                    }
-                    let flow = visit(&encoder, object)?;
-                    visited = Some(object);
-                    if flow.is_break() {
-                        walked = Some(Walked::Stopped);
-                        break;
-                    }
+    /// One of the first objects cannot be decoded or converted, or the form does not fit a list.
+    pub async fn list(mut self, page: Page) -> Result<Body> {
+        if self.wanted.shape == ResponseKind::Partial {
+            return Err(is_a_list(&self.target.resource));
+        }
+        let (object, key) = self.document(&page);
+        let items = page.items;
+        self.batches.prepare(&self.target, self.is_stored_form, &items);
+        if items.is_empty()
+            && let Some(schema) = self.schema()
+        {
+            return Ok(Body::Full(self.empty(object, key, schema)));
+        }
+        let form = self.item_form();
+        let is_indented = self.wanted.pretty && self.wanted.format == Format::Json;
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        let (mut size, mut item_bytes, mut separator) = (None, None, &b""[..]);
+        match self.wanted.format {
+            Format::Json => {
+                [head, tail] = json::encode_around(&object, key);
+                separator = b",";
+                if is_indented {
+                    // Indented text ends without a line break.
+                } else {
+                    tail.push(b'\n');
+                    item_bytes = self.copied_bytes(&form, &items);
                 }
             }
-            if let Some(visited) = visited.cloned() {
-                *last = Some(visited);
-            }
-            if let Some(walked) = walked {
-                return Ok(walked);
+            Format::Yaml => [head, tail] = yaml::encode_around(&object, key),
+            Format::Cbor => [head, tail] = cbor::encode_around(&object, key, items.len()),
+            Format::Protobuf => {
+                let (api_version, kind) = (object.get("apiVersion"), object.get("kind"));
+                let [api_version, kind] = [api_version, kind].map(|text| text.and_then(Value::as_str).unwrap_or(""));
+                let mut meta = Vec::new();
+                protobuf::encode(ListMeta::schema(), object.get("metadata").unwrap_or(&Value::Null), &mut meta);
+                let bytes = self.protobuf_bytes(&form, &items).await?;
+                let raw = message_size(meta.len()) as u64 + bytes;
+                let raw = usize::try_from(raw).unwrap_or(usize::MAX);
+                tail.extend_from_slice(protobuf::open_envelope(api_version, kind, raw, &mut head));
+                put_message(&mut head, 1, &meta);
+                item_bytes = Some(bytes);
             }
         }
+        if let Some(bytes) = item_bytes {
+            size = Some((head.len() + tail.len()) as u64 + bytes);
+        }
+        let mut pieces = Pieces::new(self, items, form);
+        (pieces.separator, pieces.tail, pieces.announced) = (separator, tail, item_bytes);
+        pieces.indenter = is_indented.then(Indenter::default);
+        pieces.body(head, size).await
     }
 }
 
 /// A list that is being sent.
-pub(super) struct Pieces {
-    pub(super) encoder: ListEncoder,
-    pub(super) items: Items,
-    pub(super) form: ItemForm,
+struct Pieces {
+    encoder: ListEncoder,
+    items: Items,
+    form: ItemForm,
     /// Between two items.
-    pub(super) separator: &'static [u8],
+    separator: &'static [u8],
     /// After the last.
-    pub(super) tail: Vec<u8>,
+    tail: Vec<u8>,
     /// How many bytes of items are still to come, if that was announced.
-    pub(super) announced: Option<u64>,
-    pub(super) indenter: Option<Indenter>,
+    announced: Option<u64>,
+    indenter: Option<Indenter>,
     last: Option<Arc<Object>>,
     scratch: Vec<u8>,
 }
 
 impl Pieces {
-    pub(super) fn new(encoder: ListEncoder, items: Items, form: ItemForm) -> Self {
+    fn new(encoder: ListEncoder, items: Items, form: ItemForm) -> Self {
         let tail = Vec::new();
         let (separator, announced, indenter, last, scratch) = (&b""[..], None, None, None, Vec::new());
         Pieces { encoder, items, form, separator, tail, announced, indenter, last, scratch }
@@ -109,7 +110,7 @@ impl Pieces {
     ///
     /// # Errors
     /// An object of the first piece cannot be decoded or converted.
-    pub(super) async fn body(mut self, head: Vec<u8>, size: Option<u64>) -> Result<Body> {
+    async fn body(mut self, head: Vec<u8>, size: Option<u64>) -> Result<Body> {
         let expected = size.map_or(PIECE, |size| usize::try_from(size).unwrap_or(PIECE)).min(PIECE);
         let mut first = Vec::with_capacity(expected + 4096);
         self.put(&head, &mut first);
@@ -191,8 +192,8 @@ impl Pieces {
         }
     }
 
-    /// About how many bytes are still to come, if so many were made of the objects until now. It is used to tell long lists from
-    /// short ones: no more than [`ESTIMATED_BYTES`] are counted.
+    /// About how many bytes are still to come, if so many were made of the objects until now. It is used to tell long
+    /// lists from short ones: no more than [`ESTIMATED_BYTES`] are counted.
     fn estimate(&self, made: usize) -> u64 {
         let size = |object: &Arc<Object>| self.form.source_bytes(object);
         let last = self.last.as_ref();

@@ -2,7 +2,9 @@
 //!
 //! Only ages differ between responses. A cached row leaves them open; they are filled in when it is sent.
 
-use super::{IncludeObject, MetadataForm, ObjectEncoder, put_partial};
+use super::document::IncludeObject;
+use super::object::ObjectEncoder;
+use super::partial::{MetadataForm, put_partial};
 use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};

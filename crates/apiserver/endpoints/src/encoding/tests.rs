@@ -3,14 +3,19 @@
 mod forms;
 use pintle_schema::gates::{GateSet, NO_GATES};
 
+use super::partial::hide;
 use super::pieces::PIECE;
 use super::*;
 use crate::body::{Body, Size};
+use bytes::Bytes;
 use futures_util::TryStreamExt;
 use pintle_cache::{Cache, encoded_object};
-use pintle_codec::Strictness;
-use pintle_registry::{AdmissionChain, Environment, ListOptions, Page, Selection};
+use pintle_codec::{Strictness, json};
+use pintle_registry::{AdmissionChain, Environment, ListOptions, Page, Registry, Selection, Target};
+use pintle_resource::Resource;
+use pintle_schema::{Value, value};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 /// A time of the test's choosing, and nothing else.

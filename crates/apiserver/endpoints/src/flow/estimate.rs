@@ -3,7 +3,7 @@
 
 use super::InFlight;
 use crate::Api;
-use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use crate::encoding::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::Query;
 use crate::request::{ResourcePath, Verb};
 use pintle_cache::ResourceCache;

@@ -2,9 +2,8 @@
 //! Guarantees that users are counted under a handful of names, whatever they are called.
 //! Must never identify a user: user names are not used as labels.
 
-use super::exposition::{Exposition, Family};
 use pintle_auth::{AuthorizerUnion, Decision};
-use pintle_metrics::{Histogram, Layout};
+use pintle_metrics::{Exposition, Family, Histogram, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! Metrics of admission: the duration of its two steps, and of each plugin. Guarantees that each step of a write and each
 //! plugin in it is counted once. Must never change what is measured.
 
-use super::exposition::{Exposition, Family, Label};
-use pintle_metrics::{Histogram, Keyed, Layout};
+use pintle_metrics::{Exposition, Family, Histogram, Keyed, Label, Layout};
 use pintle_registry::{AdmissionObserver, Operation, Phase};
 use pintle_schema::Str;
 use std::time::Duration;

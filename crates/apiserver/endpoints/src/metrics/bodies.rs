@@ -1,12 +1,11 @@
 //! Metrics of the bodies of writes. Guarantees that a body is counted when it has been read whole, under the server's names of
 //! resource and verb. Must never read a body that would not be read otherwise.
 
-use super::exposition::{Exposition, Family};
 use crate::request::{BodyFailure, LazyBody, Room, UnreadBody, Verb};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pintle_metrics::{Histogram, Keyed, Layout};
+use pintle_metrics::{Exposition, Family, Histogram, Keyed, Layout};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::Arc;
@@ -63,7 +62,7 @@ impl UnreadBody for Counted {
         body.whole(room).inspect(move |read| read.iter().for_each(|bytes| sizes.observe(bytes.len() as f64))).boxed()
     }
 
-    fn pieces(self: Box<Self>) -> crate::backend::ByteStream {
+    fn pieces(self: Box<Self>) -> pintle_proxy::backend::ByteStream {
         self.body.pieces()
     }
 

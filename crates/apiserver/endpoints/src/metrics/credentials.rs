@@ -1,9 +1,9 @@
 //! Metrics of client certificates and impersonation, rendered from the counts of authentication. Must never show a single
 //! credential: only sums.
 
-use super::exposition::{Exposition, Family};
 use pintle_auth::authentication::ClientCa;
 use pintle_auth::impersonation::ImpersonationStats;
+use pintle_metrics::{Exposition, Family};
 
 const EXPIRATIONS: Family = Family::histogram(
     "apiserver_client_certificate_expiration_seconds",

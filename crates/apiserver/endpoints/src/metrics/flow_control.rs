@@ -1,10 +1,9 @@
 //! Metrics of priority and fairness, under kube-apiserver's names.
 //! Guarantees that families are there as soon as flow control is on. Must never lock a level for longer than to read it.
 
-use super::exposition::{Exposition, Family, Number};
 use crate::flow::{InFlight, InFlightLimits};
 use pintle_flowcontrol::{FlowClass, FlowStats, LevelState, Reason};
-use pintle_metrics::Histogram;
+use pintle_metrics::{Exposition, Family, Histogram, Number};
 use std::fmt::Display;
 use std::sync::Arc;
 

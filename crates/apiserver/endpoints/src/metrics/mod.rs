@@ -5,10 +5,8 @@
 
 mod access;
 mod admission;
-mod allowed;
 mod bodies;
 mod credentials;
-pub mod exposition;
 mod flow_control;
 mod objects;
 mod request;
@@ -17,10 +15,8 @@ mod watch;
 
 pub use access::Access;
 pub use admission::AdmissionSteps;
-pub use allowed::AllowedLabels;
 pub use bodies::Bodies;
 pub use credentials::client_certificates;
-pub use exposition::{Exposition, Family, Format};
 pub(crate) use request::removed_release;
 pub use request::{
     DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb,
@@ -29,10 +25,12 @@ pub use storage::{MeasuredStore, Transactions};
 pub use watch::{WatchSeries, Watches};
 
 use crate::Api;
+use crate::encoding::preferred;
 use crate::request::Request;
 use crate::response::ApiResponse;
 use http::Method;
 use http::header::ACCEPT;
+use pintle_metrics::{Exposition, Family, Format, Source};
 use std::sync::{Arc, PoisonError, RwLock};
 
 const IN_FLIGHT: Family = Family::gauge(
@@ -45,9 +43,6 @@ const IN_QUEUE: Family = Family::gauge(
     "apiserver_current_inqueue_requests",
     "Requests that wait for seats of their priority level, by kind.",
 );
-
-/// Something that writes families of its own.
-pub type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 
 /// All counters of the endpoints.
 #[derive(Default)]
@@ -78,11 +73,20 @@ pub fn answer(api: &Api, request: &Request) -> ApiResponse {
         }
         return ApiResponse::new(200, "text/plain; charset=utf-8", "metrics reset\n");
     }
-    let format = if is_of_health { Format::Text } else { Format::negotiate(request.header(ACCEPT)) };
+    let format = if is_of_health { Format::Text } else { negotiated(request.header(ACCEPT)) };
     let text = if is_of_health { api.health.metrics(format) } else { render(api, format) };
     let mut answer = ApiResponse::new(200, format.content_type(), text);
     answer.headers.push(("process-start-time-unix", api.settings.started_unix.to_string()));
     answer
+}
+
+/// The format that an `Accept` header prefers; text if it names none, as kube-apiserver answers.
+fn negotiated(accept: &str) -> Format {
+    let named: Vec<&str> = accept.split(',').filter(|clause| !clause.contains('*')).collect();
+    match preferred(&named.join(","), &["text/plain", "application/openmetrics-text"]) {
+        Some(1) => Format::OpenMetrics,
+        _ => Format::Text,
+    }
 }
 
 /// Everything in a format.
@@ -112,4 +116,22 @@ fn render(api: &Api, format: Format) -> String {
     }
     out.of_metrics();
     out.into_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn open_metrics_are_named() {
+        for (accept, expected) in [
+            ("", Format::Text),
+            ("application/*", Format::Text),
+            ("*/*", Format::Text),
+            ("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.4,*/*;q=0.1", Format::OpenMetrics),
+            ("application/openmetrics-text;q=0.4,text/plain;q=0.5", Format::Text),
+        ] {
+            assert_eq!(negotiated(accept), expected, "{accept}");
+        }
+    }
 }

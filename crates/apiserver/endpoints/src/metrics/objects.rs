@@ -1,9 +1,9 @@
 //! Metrics of stored and cached objects, read from the cache at a scrape. Guarantees that a scrape copies nothing: it
 //! takes pointers to published states and reads counters. Must never decode an object.
 
-use super::exposition::{Exposition, Family, Label};
 use crate::Api;
 use pintle_cache::{ResourceCache, State};
+use pintle_metrics::{Exposition, Family, Label};
 use pintle_resource::Resource;
 use pintle_storage::Revision;
 use std::sync::Arc;

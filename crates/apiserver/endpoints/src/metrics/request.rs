@@ -2,9 +2,8 @@
 //! additions, and that clients cannot create series. Must never get a label value that a client chose: labels are the server's
 //! names of resources and verbs.
 
-use super::exposition::{Exposition, Family, Label};
 use crate::request::Verb;
-use pintle_metrics::{Histogram, Keyed, Layout, TraceId};
+use pintle_metrics::{Exposition, Family, Histogram, Keyed, Label, Layout, TraceId};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};

@@ -1,8 +1,7 @@
 //! Metrics of the store: number, duration and failures of transactions. Guarantees that a transaction is counted once, under
 //! the resource of its first write. Must never change what is measured; one whose outcome is unknown has no end.
 
-use super::exposition::{Exposition, Family, Label};
-use pintle_metrics::{Histogram, Keyed, Layout};
+use pintle_metrics::{Exposition, Family, Histogram, Keyed, Label, Layout};
 use pintle_resource::{Resources, Verbs};
 use pintle_schema::Str;
 use pintle_storage::{

@@ -1,8 +1,7 @@
 //! Metrics of watches: events sent, their sizes, and the time to send a whole collection. Guarantees that an event costs two
 //! additions. Must never count an event that is not sent.
 
-use super::exposition::{Exposition, Family, Label};
-use pintle_metrics::{Histogram, Keyed, Layout};
+use pintle_metrics::{Exposition, Family, Histogram, Keyed, Label, Layout};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::Arc;

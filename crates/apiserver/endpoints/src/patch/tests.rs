@@ -14,7 +14,7 @@ fn patch(kind: PatchType, text: &str) -> Patch {
 
 #[test]
 fn media_types_of_patches_are_read_twice() {
-    let of = |text: &str| PatchType::of(text, crate::negotiation::GENERAL).map_err(|status| status.message);
+    let of = |text: &str| PatchType::of(text, crate::encoding::GENERAL).map_err(|status| status.message);
     for text in ["application/merge-patch+json", "application/merge-patch+json; charset=utf-8"] {
         assert_eq!(of(text), Ok(PatchType::Merge), "{text}");
     }

@@ -5,10 +5,10 @@
 
 use super::BATCH;
 use crate::Api;
-use crate::encoding::converted::{Converted, waits};
-use crate::encoding::{self, IncludeObject, ObjectEncoder, TABLE_END};
+use crate::encoding::{
+    self, Converted, Format, IncludeObject, MediaTypeOptions, ObjectEncoder, ResponseKind, TABLE_END, waits,
+};
 use crate::metrics::WatchSeries;
-use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use bytes::Bytes;
 use pintle_cache::{Event, Object, Variant};
 use pintle_codec::json;

@@ -4,7 +4,7 @@
 
 use futures_util::future::BoxFuture;
 use pintle::SocketConnector;
-use pintle_endpoints::backend::{BackendResponse, ByteStream, Connector, Destination, Trust, Unreachable};
+use pintle_proxy::backend::{BackendResponse, ByteStream, Connector, Destination, Trust, Unreachable};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};

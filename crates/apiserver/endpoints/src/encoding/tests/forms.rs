@@ -4,8 +4,9 @@
 use super::*;
 use crate::encoding::list_metadata::{list_meta, typed_list_meta};
 use pintle_cache::{EncodedObject, Object};
-use pintle_meta::meta::v1::PartialObjectMetadataList;
-use pintle_registry::Items;
+use pintle_meta::meta::v1::{PartialObjectMetadataList, Table};
+use pintle_registry::{Items, Payload};
+use pintle_schema::{ApiType, Map, canonicalize};
 use pintle_storage::Revision;
 use pintle_types::core::v1::ConfigMapList;
 

@@ -1,12 +1,12 @@
 //! The media type of a backend's response that declares none, from its first bytes, as Go's server determines it.
 //!
-//! Guarantees the types of the standard "MIME Sniffing" for text, pages, images and archives. Must never change a declared type.
+//! Guarantees the types of the standard "MIME Sniffing" for text, pages, images and archives. Must never change a
+//! declared type.
 
+use crate::response::{Content, ForwardedResponse};
 use futures_util::stream::{self, StreamExt};
 use http::HeaderValue;
 use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use pintle_endpoints::body::Body;
-use pintle_endpoints::response::ApiResponse;
 
 /// The bytes that are looked at.
 const SNIFFED_BYTES: usize = 512;
@@ -62,18 +62,18 @@ const BEGINNINGS: [(&[u8], &str); 26] = [
 ];
 
 /// Gives a response that declares neither type nor encoding the type of its content. Waits for the first bytes.
-pub async fn typed(mut answer: ApiResponse) -> ApiResponse {
-    if answer.passed.contains_key(CONTENT_TYPE) || answer.passed.contains_key(CONTENT_ENCODING) {
+pub async fn typed(mut answer: ForwardedResponse) -> ForwardedResponse {
+    if answer.headers.contains_key(CONTENT_TYPE) || answer.headers.contains_key(CONTENT_ENCODING) {
         return answer;
     }
-    let Body::Proxied(mut body) = answer.body else { return answer };
+    let Content::Streamed(mut body) = answer.content else { return answer };
     let first = body.next().await;
     if let Some(Ok(first)) = &first
         && !first.is_empty()
     {
-        answer.passed.insert(CONTENT_TYPE, HeaderValue::from_static(media_type(first)));
+        answer.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type(first)));
     }
-    answer.body = Body::Proxied(stream::iter(first).chain(body).boxed());
+    answer.content = Content::Streamed(stream::iter(first).chain(body).boxed());
     answer
 }
 

@@ -1,26 +1,22 @@
 //! `/statusz` and `/flagz`: the server's version, uptime and flags, as text or as objects. Guarantees kube-apiserver's
-//! negotiation: text unless an object is requested by kind and version. Must never show the content of a file that a flag
-//! names.
+//! negotiation: text unless an object is requested by kind and version. Must never show the content of a file that a
+//! flag names.
 
+use super::dates::day_and_month;
+use super::paths::{has_zpage, listed_paths};
 use crate::Api;
-use crate::documents::listed_paths;
-use crate::encoding;
-use crate::negotiation::{Format, Kind, negotiate_kind};
+use crate::encoding::{self, Format, Kind, negotiate_kind};
 use crate::query::Query;
 use crate::request::Request;
 use crate::response::ApiResponse;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_discovery::version;
 use pintle_meta::config_zpages::v1beta1::{Flagz, Statusz};
-use pintle_meta::gates;
 use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use pintle_registry::Result;
-use pintle_schema::{ApiType, ApiValue, Gate, Struct, Time, Value, canonicalize};
+use pintle_schema::{ApiType, ApiValue, Struct, Time, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-
-/// The paths, each with the gate that turns it on.
-pub const PATHS: [(&str, &Gate); 2] = [("/flagz", &gates::COMPONENT_FLAGZ), ("/statusz", &gates::COMPONENT_STATUSZ)];
 
 /// The component's name in texts and objects.
 const COMPONENT: &str = "apiserver";
@@ -34,20 +30,13 @@ const DELIMITERS: [&str; 4] = [":", ": ", "=", " "];
 /// Directories for API clients, not for debugging.
 const OTHERS: [&str; 5] = ["/apis", "/api", "/openid", "/openapi", "/.well-known"];
 
-/// Whether a path is served.
-pub fn is_served(api: &Api, path: &str) -> bool {
-    let found = PATHS.iter().find(|(known, _)| *known == path);
-    found.is_some_and(|(_, gate)| api.registry.environment.gates().is_on(gate))
-        && (path != "/flagz" || api.settings.flags.is_some())
-}
-
 /// Serves one of the paths; `None` for others.
 ///
 /// # Errors
 /// 406 when the client accepts none of the forms.
 pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<ApiResponse>> {
     let path = request.path.as_str();
-    if !is_served(api, path) {
+    if !has_zpage(api, path) {
         return Ok(None);
     }
     let kind = if path == "/flagz" { "Flagz" } else { "Statusz" };
@@ -135,14 +124,6 @@ fn status_text(api: &Api) -> String {
         let _ = writeln!(text, "{name}{delimiter} {value}");
     }
     text
-}
-
-/// The day of the week and the month of a time.
-pub(crate) fn day_and_month(time: Time) -> (&'static str, &'static str) {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let day = usize::try_from(time.seconds.div_euclid(86_400).rem_euclid(7)).map_or("", |day| DAYS[day]);
-    (day, MONTHS.get(time.civil().month as usize - 1).copied().unwrap_or_default())
 }
 
 /// A time as `date` prints it.

@@ -2,10 +2,12 @@
 //! Guarantees kube-apiserver's names and attributes, and that a server without a tracer pays a look at an option. Must
 //! never let a client decide about sampling whose user is not privileged.
 
+use super::{Answered, Routed};
 use crate::Api;
+use crate::exchange::Exchange;
 use crate::request::{Request, ResourcePath, Verb};
-use http::header::{HOST, USER_AGENT};
-use http::{HeaderName, HeaderValue};
+use http::HeaderName;
+use http::header::{ACCEPT, HOST, USER_AGENT};
 use pintle_auth::UserInfo;
 use pintle_auth::groups;
 use pintle_metrics::TraceId;
@@ -25,19 +27,25 @@ const ATTRIBUTE_BYTES: usize = 1024;
 
 type Attributes = Vec<(&'static str, Attribute)>;
 
+/// Makes the spans of a request, which end when it is answered, or when a response ends that stays open.
+pub(crate) struct TraceObserver(Option<Box<Traced>>);
+
 /// The spans of a request, which end when this is dropped. There are none until the user is known.
-pub(crate) struct Traced {
+struct Traced {
     tracer: Arc<Tracer>,
-    request: Arc<RequestContext>,
     /// What calls to other servers pass on.
-    pub current: Arc<Current>,
-    caller: Option<SpanContext>,
-    state: Option<HeaderValue>,
+    current: Arc<Current>,
     started: SystemTime,
-    method: String,
     uri: String,
+    begun: Option<Begun>,
+}
+
+/// The span of a request whose user is known.
+struct Begun {
+    decision: Decision,
+    name: String,
+    request: Arc<RequestContext>,
     attributes: Attributes,
-    begun: Option<(Decision, String)>,
     part: Option<Part>,
     code: Option<u16>,
 }
@@ -50,12 +58,67 @@ struct Part {
     attributes: Attributes,
 }
 
+impl TraceObserver {
+    pub(super) fn received(api: &Api, request: &Request) -> TraceObserver {
+        TraceObserver(api.tracer.as_ref().map(|tracer| {
+            Box::new(Traced {
+                tracer: tracer.clone(),
+                current: Arc::default(),
+                started: SystemTime::now(),
+                uri: cut(&request.uri()).to_owned(),
+                begun: None,
+            })
+        }))
+    }
+
+    pub(super) fn current(&self) -> Option<Arc<Current>> {
+        self.0.as_ref().map(|traced| traced.current.clone())
+    }
+
+    pub(super) fn identified(&mut self, exchange: &Exchange, user: Option<&Arc<UserInfo>>) {
+        if let (Some(traced), Some(user)) = (&mut self.0, user) {
+            traced.begin(exchange, user);
+        }
+    }
+
+    pub(super) fn routed(&mut self, exchange: &Exchange, routed: Routed<'_>) {
+        if let (Some(traced), Routed::Resource(_), Some(path)) = (&mut self.0, routed, exchange.path()) {
+            traced.act(exchange.verb, path, exchange.request.header(ACCEPT));
+        }
+    }
+
+    /// Returns the trace that the request belongs to, if it is sampled.
+    pub(super) fn answered(&mut self, answered: Answered) -> Option<TraceId> {
+        let begun = self.0.as_mut()?.begun.as_mut()?;
+        begun.code = Some(answered.code);
+        begun.decision.context.is_sampled.then_some(begun.decision.context.trace_id)
+    }
+
+    /// Ends the spans of a request whose response does not stay open, when it has been counted.
+    pub(super) fn ended(&mut self, answered: Answered) {
+        if !answered.stays_open {
+            self.0 = None;
+        }
+    }
+
+    pub(super) fn sent(&mut self) {
+        self.0 = None;
+    }
+}
+
 impl Traced {
-    /// Notes a request as it came; `None` if nothing is traced.
-    pub fn arrived(api: &Api, request: &Request, uri: &str, context: &Arc<RequestContext>) -> Option<Box<Traced>> {
-        let tracer = api.tracer.clone()?;
+    /// Begins the span of the request, whose user is known now.
+    fn begin(&mut self, exchange: &Exchange, user: &UserInfo) {
+        let Exchange { request, context, .. } = exchange;
         let caller = SpanContext::parse(request.header(HeaderName::from_static(TRACE_PARENT)));
-        let state = request.headers.get(TRACE_STATE).filter(|_| caller.is_some()).cloned();
+        let is_trusted = user.groups.iter().any(|group| TRUSTED.contains(&group.as_str()));
+        let Some(decision) = self.tracer.begin(caller, is_trusted) else { return };
+        let state = request.headers.get(TRACE_STATE).filter(|_| caller.is_some() && decision.parent.is_some());
+        self.current.set(decision.context, state.cloned());
+        let name = match exchange.path() {
+            Some(path) => format!("{} {}", request.method, pattern(path)),
+            None => request.method.as_str().to_owned(),
+        };
         let peer = request.peer.map(|peer| peer.to_string()).unwrap_or_default();
         let audit_id = &context.id[..context.id.floor_char_boundary(AUDIT_ID_BYTES)];
         let attributes = vec![
@@ -68,46 +131,14 @@ impl Traced {
             ("user_agent.original", cut(request.header(USER_AGENT)).into()),
             ("network.protocol.name", "http".into()),
             ("network.protocol.version", if request.over_http2 { "2" } else { "1.1" }.into()),
-            ("http.target", cut(uri).into()),
+            ("http.target", self.uri.as_str().into()),
             ("audit-id", audit_id.into()),
         ];
-        Some(Box::new(Traced {
-            tracer,
-            request: context.clone(),
-            current: Arc::default(),
-            caller,
-            state,
-            started: SystemTime::now(),
-            method: request.method.as_str().to_owned(),
-            uri: cut(uri).to_owned(),
-            attributes,
-            begun: None,
-            part: None,
-            code: None,
-        }))
-    }
-
-    /// Begins the span of the request, whose user is known now.
-    pub fn begin(&mut self, user: &UserInfo, path: Option<&ResourcePath>) {
-        let is_trusted = user.groups.iter().any(|group| TRUSTED.contains(&group.as_str()));
-        let Some(decision) = self.tracer.begin(self.caller, is_trusted) else { return };
-        let state = self.state.take().filter(|_| decision.parent.is_some());
-        self.current.set(decision.context, state);
-        let name = match path {
-            Some(path) => format!("{} {}", self.method, pattern(path)),
-            None => self.method.clone(),
-        };
-        self.begun = Some((decision, name));
-    }
-
-    /// The trace that the request belongs to, if it is sampled.
-    pub fn sampled_trace(&self) -> Option<TraceId> {
-        let (decision, _) = self.begun.as_ref()?;
-        decision.context.is_sampled.then_some(decision.context.trace_id)
+        self.begun = Some(Begun { decision, name, request: context.clone(), attributes, part: None, code: None });
     }
 
     /// Begins the part that is about the resource.
-    pub fn act(&mut self, verb: Verb, path: &ResourcePath, accept: &str) {
+    fn act(&mut self, verb: Verb, path: &ResourcePath, accept: &str) {
         let name = match verb {
             Verb::Get => "Get",
             Verb::List | Verb::Watch => "List",
@@ -117,10 +148,8 @@ impl Traced {
             Verb::Delete | Verb::DeleteCollection => "Delete",
             Verb::Proxy | Verb::Other => return,
         };
-        let Some((decision, _)) = self.begun.as_ref().filter(|(decision, _)| decision.context.is_sampled) else {
-            return;
-        };
-        let Some(context) = self.tracer.part(decision.context) else { return };
+        let Some(begun) = self.begun.as_mut().filter(|begun| begun.decision.context.is_sampled) else { return };
+        let Some(context) = self.tracer.part(begun.decision.context) else { return };
         self.current.set(context, None);
         let scope = match (path.name.is_empty(), path.namespace.is_empty()) {
             (false, _) => "resource",
@@ -140,22 +169,16 @@ impl Traced {
             ("verb", verb.name()),
         ];
         let attributes = own.into_iter().map(|(key, value)| (key, cut(value).into())).collect();
-        self.part = Some(Part { name, context, start: SystemTime::now(), attributes });
-    }
-
-    /// Notes the status code of the answer.
-    pub fn answered(&mut self, code: u16) {
-        self.code = Some(code);
+        begun.part = Some(Part { name, context, start: SystemTime::now(), attributes });
     }
 }
 
 impl Drop for Traced {
     fn drop(&mut self) {
-        let Some((decision, name)) = self.begun.take().filter(|(decision, _)| decision.context.is_sampled) else {
-            return;
-        };
+        let Some(begun) = self.begun.take().filter(|begun| begun.decision.context.is_sampled) else { return };
+        let Begun { decision, name, request, mut attributes, part, code } = begun;
         let end = SystemTime::now();
-        if let Some(part) = self.part.take() {
+        if let Some(part) = part {
             // Only the sum of the times that a step took is known.
             let step = |(step, took): (_, std::time::Duration)| Event {
                 name: format!("{step:?}"),
@@ -171,12 +194,11 @@ impl Drop for Traced {
                 start: part.start,
                 end,
                 attributes: part.attributes,
-                events: self.request.timings().into_iter().map(step).collect(),
+                events: request.timings().into_iter().map(step).collect(),
                 is_error: false,
             });
         }
-        let mut attributes = std::mem::take(&mut self.attributes);
-        attributes.extend(self.code.map(|code| ("http.response.status_code", i64::from(code).into())));
+        attributes.extend(code.map(|code| ("http.response.status_code", i64::from(code).into())));
         self.tracer.ended(Span {
             context: decision.context,
             parent: decision.parent,
@@ -187,7 +209,7 @@ impl Drop for Traced {
             end,
             attributes,
             events: Vec::new(),
-            is_error: self.code.is_some_and(|code| code >= 500),
+            is_error: code.is_some_and(|code| code >= 500),
         });
     }
 }

@@ -2,6 +2,8 @@
 //! Guarantees the names of kube-apiserver's fields, and that requests pay nothing when these lines are off.
 //! Must never log a body or a credential.
 
+use super::Answered;
+use crate::exchange::Exchange;
 use crate::flow::InFlight;
 use crate::metrics;
 use crate::request::{Request, Verb};
@@ -23,79 +25,80 @@ pub const SLOW: &str = "pintle::trace";
 /// Requests that take longer show their steps, as in kube-apiserver.
 const SLOW_THRESHOLD: Duration = Duration::from_millis(500);
 
-/// The fields of a request that are logged at its end.
-pub struct RequestLog {
+/// Logs a request when it is answered, or at the end of a response that stays open.
+pub(crate) struct LogObserver(Option<Box<Line>>);
+
+/// What is logged of a request.
+struct Line {
     method: String,
     uri: String,
     agent: String,
     peer: Option<IpAddr>,
     started: Instant,
+    response: Option<Response>,
 }
 
-impl RequestLog {
-    /// Copies them from a request that has arrived; `None` when it will not be logged.
-    pub fn of(request: &Request) -> Option<RequestLog> {
-        if !enabled!(target: REQUESTS, tracing::Level::INFO) && !enabled!(target: SLOW, tracing::Level::INFO) {
-            return None;
-        }
-        let query = if request.query.is_empty() { "" } else { "?" };
-        Some(RequestLog {
-            method: request.method.as_str().to_owned(),
-            uri: format!("{}{query}{}", request.path, request.query),
-            agent: request.header(USER_AGENT).to_owned(),
-            peer: request.peer,
-            started: Instant::now(),
-        })
-    }
-
-    /// Logs the request when the returned value is dropped: at once, or at the end of a long-running response. `class`:
-    /// what flow control made of it, if it was asked.
-    pub fn on_drop(
-        self,
-        context: Arc<RequestContext>,
-        verb: Verb,
-        code: u16,
-        class: Option<Arc<FlowClass<InFlight>>>,
-    ) -> LogOnDrop {
-        LogOnDrop { line: self, context, verb, code, class, ends: true }
-    }
-}
-
-/// A request that is logged when this is dropped.
-pub struct LogOnDrop {
-    line: RequestLog,
+/// What is known when the request is answered.
+struct Response {
     context: Arc<RequestContext>,
     verb: Verb,
     code: u16,
+    /// What flow control made of the request, if it was asked.
     class: Option<Arc<FlowClass<InFlight>>>,
-    ends: bool,
+    stays_open: bool,
 }
 
-impl LogOnDrop {
-    /// The same for a request without an end of its own: it is never slow.
-    #[must_use]
-    pub fn long_running(self) -> LogOnDrop {
-        let mut log = self;
-        log.ends = false;
-        log
+impl LogObserver {
+    /// Copies the fields of the request that are logged, unless nothing will be.
+    pub(super) fn received(request: &Request) -> LogObserver {
+        if !enabled!(target: REQUESTS, tracing::Level::INFO) && !enabled!(target: SLOW, tracing::Level::INFO) {
+            return LogObserver(None);
+        }
+        LogObserver(Some(Box::new(Line {
+            method: request.method.as_str().to_owned(),
+            uri: request.uri(),
+            agent: request.header(USER_AGENT).to_owned(),
+            peer: request.peer,
+            started: Instant::now(),
+            response: None,
+        })))
+    }
+
+    pub(super) fn answered(&mut self, exchange: &Exchange, answered: Answered) {
+        let Some(line) = &mut self.0 else { return };
+        line.response = Some(Response {
+            context: exchange.context.clone(),
+            verb: exchange.verb,
+            code: answered.code,
+            class: exchange.class.clone(),
+            stays_open: answered.stays_open,
+        });
+        if !answered.stays_open {
+            self.0 = None;
+        }
+    }
+
+    pub(super) fn sent(&mut self) {
+        self.0 = None;
     }
 }
 
-impl Drop for LogOnDrop {
+impl Drop for Line {
     fn drop(&mut self) {
-        let LogOnDrop { line, context, verb, code, class, ends } = self;
-        let took = line.started.elapsed();
+        // A request that was dropped before it was answered is not logged.
+        let Some(Response { context, verb, code, class, stays_open }) = &self.response else { return };
+        let took = self.started.elapsed();
         let verb = match verb {
-            Verb::Proxy | Verb::Other => line.method.as_str(),
+            Verb::Proxy | Verb::Other => self.method.as_str(),
             verb => metrics::verb(*verb, false, false),
         };
-        let peer = line.peer.map(|peer| peer.to_string()).unwrap_or_default();
+        let peer = self.peer.map(|peer| peer.to_string()).unwrap_or_default();
         info!(
             target: REQUESTS,
             verb,
-            URI = line.uri,
+            URI = self.uri,
             latency = %shown(took),
-            userAgent = line.agent,
+            userAgent = self.agent,
             "audit-ID" = context.id,
             srcIP = peer,
             apf_pl = class.as_ref().map(|class| class.level.name.as_str()),
@@ -103,12 +106,13 @@ impl Drop for LogOnDrop {
             resp = *code,
             "HTTP"
         );
-        if *ends && took >= SLOW_THRESHOLD {
+        // One without an end of its own is never slow.
+        if !stays_open && took >= SLOW_THRESHOLD {
             info!(
                 target: SLOW,
                 verb,
-                url = line.uri,
-                "user-agent" = line.agent,
+                url = self.uri,
+                "user-agent" = self.agent,
                 "audit-id" = context.id,
                 client = peer,
                 steps = steps(context),

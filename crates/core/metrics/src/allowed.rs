@@ -85,14 +85,14 @@ impl AllowedLabels {
 
 /// Samples of one family, some of which may get the same labels.
 #[derive(Default)]
-pub(super) struct Merged {
+pub(crate) struct Merged {
     lines: Vec<(String, Sum)>,
     places: BTreeMap<String, usize>,
 }
 
 /// A value that others are added to: whole as long as all are.
 #[derive(Clone, Copy)]
-pub(super) enum Sum {
+pub(crate) enum Sum {
     Whole(u64),
     Real(f64),
 }
@@ -122,7 +122,7 @@ impl Sum {
 
 impl Merged {
     /// Adds a sample, by its name and labels.
-    pub(super) fn add(&mut self, series: String, value: &str) {
+    pub(crate) fn add(&mut self, series: String, value: &str) {
         let value = Sum::read(value);
         match self.places.get(&series) {
             Some(at) => self.lines[*at].1 = self.lines[*at].1.plus(value),
@@ -134,7 +134,7 @@ impl Merged {
     }
 
     /// Takes the samples, in the order of their first occurrence.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = (String, Sum)> + use<> {
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = (String, Sum)> + use<> {
         self.places.clear();
         std::mem::take(&mut self.lines).into_iter()
     }

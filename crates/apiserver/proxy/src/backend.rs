@@ -1,7 +1,7 @@
 //! Backends: kubelets, pods and services, and the `Connector` that reaches them.
 //!
-//! This module defines requests to backends and their results. Must never open a connection: implementations of the
-//! `Connector` do.
+//! Guarantees that bodies of both sides are streams. Must never open a connection: implementations of the `Connector`
+//! do.
 
 use crate::upgrade::Upgraded;
 use bytes::Bytes;

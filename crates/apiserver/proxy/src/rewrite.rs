@@ -3,13 +3,15 @@
 //! Guarantees that everything but links is unchanged. Must never buffer more than the limit: a larger page is forwarded
 //! unchanged.
 
+use crate::backend::ByteStream;
+use crate::response::{Content, ForwardedResponse};
 use bytes::Bytes;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use futures_util::stream::{self, StreamExt};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use pintle_endpoints::backend::ByteStream;
-use pintle_endpoints::body::Body;
-use pintle_endpoints::response::{ApiResponse, gzip};
-use std::io::Read;
+use std::io::{Read, Write};
 
 /// The largest page that is rewritten.
 const MAX_PAGE_BYTES: usize = 4 << 20;
@@ -200,30 +202,31 @@ pub fn join(first: &str, second: &str) -> String {
 }
 
 /// Rewrites the links of a response that is an HTML page in a supported encoding.
-pub async fn page(mut answer: ApiResponse, rewriter: &Rewriter) -> ApiResponse {
-    let header = |name| answer.passed.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok()).unwrap_or("");
+pub async fn page(mut answer: ForwardedResponse, rewriter: &Rewriter) -> ForwardedResponse {
+    let header =
+        |name| answer.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok()).unwrap_or("");
     let is_html = header(CONTENT_TYPE).split(';').next().unwrap_or("").trim() == "text/html";
     let zipped = match header(CONTENT_ENCODING) {
         "" => false,
         "gzip" => true,
         _ => return answer,
     };
-    let Body::Proxied(body) = answer.body else { return answer };
+    let Content::Streamed(body) = answer.content else { return answer };
     if !is_html {
-        answer.body = Body::Proxied(body);
+        answer.content = Content::Streamed(body);
         return answer;
     }
     let (bytes, rest) = beginning(body).await;
     let plain = if zipped { unzip(&bytes) } else { Some(bytes.clone()) };
-    answer.body = match (plain, rest) {
+    answer.content = match (plain, rest) {
         (Some(plain), None) => {
-            answer.passed.remove(CONTENT_LENGTH);
+            answer.headers.remove(CONTENT_LENGTH);
             let page = Bytes::from(rewriter.html(&plain));
-            Body::Full(if zipped { gzip(&page) } else { page })
+            Content::Page(if zipped { gzip(&page) } else { page })
         }
         (_, rest) => {
             let rest = rest.unwrap_or_else(|| stream::empty().boxed());
-            Body::Proxied(stream::once(async move { Ok(Bytes::from(bytes)) }).chain(rest).boxed())
+            Content::Streamed(stream::once(async move { Ok(Bytes::from(bytes)) }).chain(rest).boxed())
         }
     };
     answer
@@ -244,9 +247,16 @@ async fn beginning(mut body: ByteStream) -> (Vec<u8>, Option<ByteStream>) {
     (bytes, None)
 }
 
+fn gzip(bytes: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 8), Compression::fast());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default().into()
+}
+
 fn unzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
-    let mut reader = flate2::read::GzDecoder::new(bytes).take(MAX_PAGE_BYTES as u64 + 1);
+    let mut reader = GzDecoder::new(bytes).take(MAX_PAGE_BYTES as u64 + 1);
     let read = reader.read_to_end(&mut plain).ok()?;
     (read <= MAX_PAGE_BYTES).then_some(plain)
 }

@@ -1,7 +1,8 @@
-//! Upgrades of connections: how a client requests one, the task that takes the connection over, and tokens in WebSockets.
+//! Upgrades of connections: how a client requests one, the task that takes the connection over, and tokens in
+//! WebSockets.
 //!
-//! Guarantees that a client's credential never travels on to a backend. Must never read or write a socket: the HTTP server
-//! passes the connection to the task that takes it over.
+//! Guarantees that a client's credential never travels on to a backend. Must never read or write a socket: the HTTP
+//! server passes the connection to the task that takes it over.
 
 use data_encoding::BASE64URL_NOPAD;
 use futures_util::future::BoxFuture;
@@ -22,8 +23,8 @@ pub type Takeover = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
 
 const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
 
-/// Whether a client requests another protocol on its connection. As in kube-apiserver, the header `Connection` alone decides,
-/// whatever else it contains.
+/// Whether a client requests another protocol on its connection. As in kube-apiserver, the header `Connection` alone
+/// decides, whatever else it contains.
 pub fn is_upgrade(headers: &HeaderMap) -> bool {
     tokens(headers, &CONNECTION).any(|token| token.to_ascii_lowercase().contains("upgrade"))
 }
@@ -43,8 +44,9 @@ pub fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<It
 #[derive(Debug, PartialEq, Eq)]
 pub struct InvalidToken;
 
-/// Removes the bearer token from the protocols of a WebSocket, where browsers can put it, and returns it as an `Authorization`
-/// value. The token is no protocol and is not echoed, so another one must be offered. An empty token is none.
+/// Removes the bearer token from the protocols of a WebSocket, where browsers can put it, and returns it as an
+/// `Authorization` value. The token is no protocol and is not echoed, so another one must be offered. An empty token is
+/// none.
 ///
 /// # Errors
 /// The token is not base64url, there are several, or no other protocol is offered.

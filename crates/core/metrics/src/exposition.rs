@@ -1,10 +1,9 @@
-//! The text formats of Prometheus and of OpenMetrics: families, samples and histograms, in the order of the calls. Guarantees
-//! that label values are escaped, that numbers are formatted as by kube-apiserver, and that samples have the same names and
-//! labels in both formats. Must never keep a metric.
+//! The text formats of Prometheus and of OpenMetrics: families, samples and histograms, in the order of the calls.
+//! Guarantees that label values are escaped, that numbers are formatted as by kube-apiserver, and that samples have the
+//! same names and labels in both formats. Must never keep a metric.
 
-use super::allowed::{AllowedLabels, Merged, Sum};
-use crate::negotiation::preferred;
-use pintle_metrics::{Exemplar, Histogram};
+use crate::allowed::{AllowedLabels, Merged, Sum};
+use crate::histogram::{Exemplar, Histogram};
 use std::collections::HashSet;
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
@@ -21,15 +20,6 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that an `Accept` header prefers; text if it names neither, as kube-apiserver answers.
-    pub fn negotiate(accept: &str) -> Format {
-        let named: Vec<&str> = accept.split(',').filter(|clause| !clause.contains('*')).collect();
-        match preferred(&named.join(","), &["text/plain", "application/openmetrics-text"]) {
-            Some(1) => Format::OpenMetrics,
-            _ => Format::Text,
-        }
-    }
-
     pub fn content_type(self) -> &'static str {
         match self {
             Format::Text => "text/plain; version=0.0.4; charset=utf-8; escaping=underscores",
@@ -112,6 +102,9 @@ const UNEXPECTED: Family = Family::counter(
     "cardinality_enforcement_unexpected_categorizations_total",
     "How often a label of a metric was shown as unexpected, since its value is not on the list of that label.",
 );
+
+/// Something that writes families of its own.
+pub type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 
 /// Text in the making.
 #[derive(Default)]
@@ -297,23 +290,5 @@ impl Display for Number {
             return write!(f, "{digits}e{sign}{:02}", exponent.abs());
         }
         write!(f, "{number}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn open_metrics_are_named() {
-        for (accept, expected) in [
-            ("", Format::Text),
-            ("application/*", Format::Text),
-            ("*/*", Format::Text),
-            ("application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.4,*/*;q=0.1", Format::OpenMetrics),
-            ("application/openmetrics-text;q=0.4,text/plain;q=0.5", Format::Text),
-        ] {
-            assert_eq!(Format::negotiate(accept), expected, "{accept}");
-        }
     }
 }

@@ -1,11 +1,9 @@
-//! API groups and versions that are served by other servers (aggregation).
+//! Requests that other servers answer: those for API groups and versions that they serve (aggregation).
 //!
-//! `AggregatedApis` provides them. A version that another server serves hides what is defined of it here. It must never be asked about
-//! a version of which this server has built-in resources.
+//! `AggregatedApis` provides these. A version that another server serves hides what is defined of it here. It must
+//! never be asked about a version of which this server has built-in resources.
 
-use crate::backend::ByteStream;
 use crate::body::Body;
-use crate::documents::{DocumentSet, Documents};
 use crate::error_responses::timed_out;
 use crate::query::Query;
 use crate::request::Request;
@@ -15,10 +13,10 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt};
 use pintle_discovery::extension::OpenApiPart;
 use pintle_discovery::{AggregatedVersion, Catalog};
+use pintle_proxy::backend::ByteStream;
 use pintle_registry::{Registry, RequestContext, Status};
-use std::borrow::Cow;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tokio::time::Instant;
 
 /// The aggregated groups and versions, as declared by the API services of this server.
@@ -29,8 +27,8 @@ pub trait AggregatedApis: Send + Sync {
     /// Another number whenever anything below has changed.
     fn generation(&self, registry: &Registry) -> u64;
 
-    /// The aggregated versions of which `here` has no built-in resources. With `with_service`, API services that name no service are left
-    /// out.
+    /// The aggregated versions of which `here` has no built-in resources. With `with_service`, API services that name
+    /// no service are left out.
     fn versions(&self, registry: &Registry, here: &Catalog, with_service: bool) -> Vec<AggregatedVersion>;
 
     /// The OpenAPI documents of version 3 of these versions: the path of each, and where it is.
@@ -96,7 +94,8 @@ pub fn server_of_document(api: &Api, path: &str) -> Option<Arc<dyn AggregatedApi
     find(api, group, version)
 }
 
-/// Sends a request to another server. If the request has a deadline, its response ends by then, whatever that server does.
+/// Sends a request to another server. If the request has a deadline, its response ends by then, whatever that server
+/// does.
 ///
 /// # Errors
 /// 504 when the response has not begun before the deadline.
@@ -122,92 +121,6 @@ fn with_deadline(pieces: ByteStream, deadline: Instant) -> ByteStream {
         }
     });
     limited.boxed()
-}
-
-/// The documents about this server's own and aggregated versions. Rebuilt when either changes.
-pub struct AggregatedDiscovery {
-    here: Arc<DocumentSet>,
-    generation: u64,
-    /// The content of discovery by group, including versions of API services that name no service.
-    listed: Option<Catalog>,
-    /// The content of aggregated discovery; `None` without aggregated versions.
-    served: Option<Catalog>,
-    /// Documents that describe more than this server alone.
-    documents: Documents,
-    openapi_v3: OnceLock<Vec<(String, String)>>,
-}
-
-impl AggregatedDiscovery {
-    /// The documents of now: the ones given, if nothing has changed.
-    pub fn current(
-        api: &Api,
-        here: &Arc<DocumentSet>,
-        known: Option<&Arc<AggregatedDiscovery>>,
-    ) -> Arc<AggregatedDiscovery> {
-        let generation = api.aggregated.generation(&api.registry);
-        if let Some(known) = known
-            && Arc::ptr_eq(&known.here, here)
-            && known.generation == generation
-        {
-            return known.clone();
-        }
-        let with = |with_service: bool| {
-            let versions = api.aggregated.versions(&api.registry, &here.catalog, with_service);
-            let mut catalog = (!versions.is_empty()).then(|| here.catalog.clone());
-            catalog.iter_mut().for_each(|catalog| versions.iter().for_each(|other| catalog.add_aggregated(other)));
-            catalog
-        };
-        Arc::new(AggregatedDiscovery {
-            here: here.clone(),
-            generation,
-            listed: with(false),
-            served: with(true),
-            documents: Documents::default(),
-            openapi_v3: OnceLock::new(),
-        })
-    }
-
-    /// Everything that discovery by group lists.
-    pub fn listed(&self) -> &Catalog {
-        self.listed.as_ref().unwrap_or(&self.here.catalog)
-    }
-
-    /// Everything that aggregated discovery lists, and where its documents are kept.
-    pub fn served(&self) -> (&Catalog, &Documents) {
-        match &self.served {
-            Some(catalog) => (catalog, &self.documents),
-            None => (&self.here.catalog, &self.here.documents),
-        }
-    }
-
-    /// What this server adds itself to documents about all servers.
-    pub fn own_catalog(&self) -> Cow<'_, Catalog> {
-        match &self.served {
-            Some(catalog) => Cow::Owned(catalog.without_aggregated()),
-            None => Cow::Borrowed(&self.here.catalog),
-        }
-    }
-
-    /// Where documents are kept to which other servers add.
-    pub fn documents(&self) -> &Documents {
-        self.served().1
-    }
-
-    /// The OpenAPI documents of version 3 that other servers have.
-    pub fn openapi_v3(&self, api: &Api) -> &[(String, String)] {
-        self.openapi_v3.get_or_init(|| match &self.served {
-            Some(_) => api.aggregated.openapi_v3(&api.registry, &self.here.catalog),
-            None => Vec::new(),
-        })
-    }
-
-    /// The additions of other servers to the document of version 2.
-    pub fn openapi_v2(&self, api: &Api) -> Vec<Arc<OpenApiPart>> {
-        match &self.served {
-            Some(_) => api.aggregated.openapi_v2(&api.registry, &self.here.catalog),
-            None => Vec::new(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 //! Guarantees that the client's credentials are not forwarded, and that the slower side limits the rate. Must never
 //! choose the destination of a request.
 
+use crate::backend::BackendResponse;
+use crate::response::{Content, ForwardedResponse};
+use crate::upgrade::{Upgraded, tokens};
 use futures_util::future::{FutureExt, select};
 use http::Method;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use pintle_endpoints::Request;
-use pintle_endpoints::backend::BackendResponse;
-use pintle_endpoints::body::Body;
-use pintle_endpoints::response::ApiResponse;
-use pintle_endpoints::upgrade::{Upgraded, tokens};
+use std::net::IpAddr;
 use std::pin::pin;
 use tokio::io::{AsyncWriteExt, copy, split};
 
@@ -35,9 +34,10 @@ pub const CORS: [HeaderName; 4] = [
     header::ACCESS_CONTROL_ALLOW_ORIGIN,
 ];
 
-/// The headers of an upgrade request that are forwarded: those of the connection, too, as it becomes one with the backend's.
-pub fn upgrade_headers(request: &Request) -> HeaderMap {
-    on_behalf(of_connection(request.headers.clone(), &request.method), request)
+/// The headers of an upgrade request that are forwarded: those of the connection, too, as it becomes one with the
+/// backend's.
+pub fn upgrade_headers(headers: &HeaderMap, method: &Method, peer: Option<IpAddr>) -> HeaderMap {
+    on_behalf(of_connection(headers.clone(), method), headers, peer)
 }
 
 fn of_connection(mut headers: HeaderMap, method: &Method) -> HeaderMap {
@@ -56,14 +56,12 @@ fn of_connection(mut headers: HeaderMap, method: &Method) -> HeaderMap {
 }
 
 /// The response to an upgrade request; joins both connections if the backend agrees.
-pub fn upgraded(exchange: BackendResponse) -> ApiResponse {
+pub fn upgraded(exchange: BackendResponse) -> ForwardedResponse {
     if exchange.response.status != http::StatusCode::SWITCHING_PROTOCOLS {
         return answer(exchange);
     }
-    let mut answer = ApiResponse::new(101, "", "");
-    answer.passed = exchange.response.headers;
     let backend = exchange.upgraded;
-    answer.body = Body::Upgrade(Box::new(|client| {
+    let content = Content::Upgrade(Box::new(|client| {
         async move {
             if let Ok(backend) = backend.await {
                 join(client, backend).await;
@@ -71,7 +69,7 @@ pub fn upgraded(exchange: BackendResponse) -> ApiResponse {
         }
         .boxed()
     }));
-    answer
+    ForwardedResponse { code: 101, headers: exchange.response.headers, content }
 }
 
 /// Copies in both directions until one of them has ended.
@@ -89,21 +87,21 @@ async fn join(client: Upgraded, backend: Upgraded) {
 }
 
 /// The client's headers that are forwarded.
-pub fn outgoing_headers(request: &Request) -> HeaderMap {
-    let mut headers = without_hop_by_hop(&request.headers);
-    if tokens(&request.headers, &header::TE).any(|token| token.eq_ignore_ascii_case("trailers")) {
+pub fn outgoing_headers(received: &HeaderMap, peer: Option<IpAddr>) -> HeaderMap {
+    let mut headers = without_hop_by_hop(received);
+    if tokens(received, &header::TE).any(|token| token.eq_ignore_ascii_case("trailers")) {
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
     }
-    on_behalf(headers, request)
+    on_behalf(headers, received, peer)
 }
 
 /// Removes the client's credentials from headers, and adds its address.
-fn on_behalf(mut headers: HeaderMap, request: &Request) -> HeaderMap {
+fn on_behalf(mut headers: HeaderMap, received: &HeaderMap, peer: Option<IpAddr>) -> HeaderMap {
     let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");
     let private: Vec<HeaderName> = headers.keys().filter(|name| private(name)).cloned().collect();
     private.into_iter().for_each(|name| drop(headers.remove(name)));
-    if let Some(peer) = request.peer {
-        let earlier = tokens(&request.headers, &FORWARDED_FOR).map(str::to_owned);
+    if let Some(peer) = peer {
+        let earlier = tokens(received, &FORWARDED_FOR).map(str::to_owned);
         let all: Vec<String> = earlier.chain([peer.to_string()]).collect();
         if let Ok(value) = HeaderValue::try_from(all.join(", ")) {
             headers.insert(FORWARDED_FOR, value);
@@ -120,14 +118,14 @@ fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| passes(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-pub fn answer(exchange: BackendResponse) -> ApiResponse {
-    let mut answer = ApiResponse::new(exchange.response.status.as_u16(), "", "");
-    answer.passed = without_hop_by_hop(&exchange.response.headers);
-    if exchange.response.status == http::StatusCode::NO_CONTENT {
-        answer.passed.remove(header::CONTENT_LENGTH);
+/// The response to a request that was forwarded.
+pub fn answer(exchange: BackendResponse) -> ForwardedResponse {
+    let status = exchange.response.status;
+    let mut headers = without_hop_by_hop(&exchange.response.headers);
+    if status == http::StatusCode::NO_CONTENT {
+        headers.remove(header::CONTENT_LENGTH);
     }
-    answer.body = Body::Proxied(exchange.body);
-    answer
+    ForwardedResponse { code: status.as_u16(), headers, content: Content::Streamed(exchange.body) }
 }
 
 /// Parameters sorted by name and encoded, as kube-apiserver sends them.

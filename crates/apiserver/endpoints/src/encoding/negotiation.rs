@@ -1,6 +1,6 @@
 //! Content negotiation: the form of a response and of a body.
 
-use crate::media_type::media_type;
+use super::media_type::media_type;
 use crate::query::Query;
 use pintle_registry::{Details, Result, Status};
 

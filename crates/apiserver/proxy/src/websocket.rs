@@ -1,28 +1,40 @@
-//! WebSockets that are served here: the handshake, and watches and logs, one message per event or chunk.
+//! WebSockets that are served here: the handshake, and streams of bytes and of events, one message per event or chunk.
 //!
-//! Guarantees that a slow client blocks only its own stream, and that the memory of a client's message is bounded. Must never
-//! carry exec, attach or portforward, which the kubelet crate translates.
+//! Guarantees that a slow client blocks only its own stream, and that the memory of a client's message is bounded. Must
+//! never interpret what a stream carries.
 
 pub mod frames;
 
-use crate::body::Body;
-use crate::response::ApiResponse;
+use crate::response::{Content, ForwardedResponse};
 use crate::upgrade::tokens;
 use bytes::Bytes;
+use data_encoding::BASE64;
 use frames::{Kind, Reader, Writer};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
 use futures_util::stream::{BoxStream, StreamExt};
-use http::header::{SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION};
+use http::header::{
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
 use http::{HeaderMap, HeaderValue};
-use pintle_registry::{Result, Status};
-use pintle_schema::base64;
 use std::io;
 use std::pin::pin;
 use tungstenite::handshake::derive_accept_key;
 
 /// Largest message of a client, as in kube-apiserver. It is read in pieces and never buffered whole.
 pub const MAX_MESSAGE_BYTES: u64 = 32 << 20;
+
+/// Why a handshake is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandshakeError {
+    #[error("missing or bad WebSocket-Key or version")]
+    Malformed,
+    /// The client offers protocols, and none of them is known.
+    #[error("no WebSocket protocol is known")]
+    UnknownProtocol,
+}
+
+type Result<T> = std::result::Result<T, HandshakeError>;
 
 /// How a stream is cut into messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +53,12 @@ pub enum Framing {
 const READER_PROTOCOLS: [(&str, Framing); 2] =
     [("binary.k8s.io", Framing::Pieces), ("base64.binary.k8s.io", Framing::Base64Pieces)];
 
-/// Sends a watch's stream, whose chunks are whole events. The first offered protocol is accepted: events are the same in all.
+/// Sends a watch's stream, whose chunks are whole events. The first offered protocol is accepted: events are the same
+/// in all.
 ///
 /// # Errors
 /// The handshake is invalid.
-pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<ApiResponse> {
+pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<ForwardedResponse> {
     let protocol = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).next();
     accept(headers, protocol, Some(MAX_MESSAGE_BYTES), move |from, to| send(from, to, events, framing).boxed())
 }
@@ -54,14 +67,14 @@ pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Fr
 ///
 /// # Errors
 /// The handshake is invalid, or no offered protocol is known.
-pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<ApiResponse> {
+pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<ForwardedResponse> {
     let mut offered = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).peekable();
     if offered.peek().is_none() {
         let run = |from, to| send(from, to, pieces, Framing::Pieces).boxed();
         return accept(headers, None, Some(MAX_MESSAGE_BYTES), run);
     }
     let known = offered.find_map(|name| READER_PROTOCOLS.iter().find(|(known, _)| *known == name));
-    let (name, framing) = known.ok_or_else(|| Status::new(403, "Forbidden", "no WebSocket protocol is known"))?;
+    let (name, framing) = known.ok_or(HandshakeError::UnknownProtocol)?;
     accept(headers, Some(name), Some(MAX_MESSAGE_BYTES), |from, to| send(from, to, pieces, *framing).boxed())
 }
 
@@ -73,7 +86,7 @@ pub fn check(headers: &HeaderMap) -> Result<&HeaderValue> {
     let key = headers
         .get(SEC_WEBSOCKET_KEY)
         .filter(|_| headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13"));
-    key.ok_or_else(|| Status::bad_request("missing or bad WebSocket-Key or version"))
+    key.ok_or(HandshakeError::Malformed)
 }
 
 /// Accepts a WebSocket with a subprotocol and calls `run` with it. The size of the client's messages is limited.
@@ -85,22 +98,21 @@ pub fn accept(
     protocol: Option<&str>,
     max_bytes: Option<u64>,
     run: impl FnOnce(Reader, Writer) -> BoxFuture<'static, ()> + Send + 'static,
-) -> Result<ApiResponse> {
+) -> Result<ForwardedResponse> {
     let key = check(headers)?;
-    let mut answer = ApiResponse::new(101, "", "");
-    answer.headers = vec![
-        ("connection", "Upgrade".into()),
-        ("upgrade", "websocket".into()),
-        ("sec-websocket-accept", derive_accept_key(key.as_bytes())),
-    ];
+    let accepted = HeaderValue::try_from(derive_accept_key(key.as_bytes())).map_err(|_| HandshakeError::Malformed)?;
+    let mut headers = HeaderMap::new();
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(SEC_WEBSOCKET_ACCEPT, accepted);
     if let Some(protocol) = protocol.and_then(|protocol| HeaderValue::try_from(protocol).ok()) {
-        answer.passed.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
     }
-    answer.body = Body::Upgrade(Box::new(move |connection| {
+    let content = Content::Upgrade(Box::new(move |connection| {
         let (from_client, to_client) = frames::open(connection, max_bytes);
         run(from_client, to_client)
     }));
-    Ok(answer)
+    Ok(ForwardedResponse { code: 101, headers, content })
 }
 
 /// Sends until the stream ends or the client disconnects.
@@ -140,7 +152,7 @@ impl Framing {
                 (length <= piece.len()).then(|| (Kind::Binary, piece.split_to(length)))
             }
             Framing::Pieces => Some((Kind::Binary, std::mem::take(piece))),
-            Framing::Base64Pieces => Some((Kind::Text, base64::encode(&std::mem::take(piece)).into())),
+            Framing::Base64Pieces => Some((Kind::Text, BASE64.encode(&std::mem::take(piece)).into())),
         }
     }
 }
