@@ -5,7 +5,7 @@
 use crate::borrowing::{Borrower, adjust};
 use crate::classify::{Configuration, FlowSchema};
 use crate::clock::Clock;
-use crate::dump::Described;
+use crate::described::Described;
 use crate::estimate::most_seats;
 use crate::level::{Arriving, Begun, FlowClass, PriorityLevel, Rejected};
 use crate::limits::{Kind, Level, Seats};

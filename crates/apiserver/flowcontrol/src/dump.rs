@@ -3,25 +3,12 @@
 
 use crate::bounds::SHOWN_QUEUES;
 use crate::controller::FlowController;
+use crate::described::{Described, Details};
 use crate::estimate::WorkEstimate;
 use crate::level::{FlowClass, Inner};
-use pintle_auth::Attributes;
 use pintle_schema::{Duration as Shown, Time};
-use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// What a dump shows of a request.
-pub trait Described: Send + Sync + 'static {
-    fn details(&self) -> Details<'_>;
-}
-
-/// A request, as a dump shows it.
-#[derive(Debug)]
-pub struct Details<'a> {
-    pub attributes: Attributes<'a>,
-    pub path: Cow<'a, str>,
-}
 
 const LEVELS: [&str; 10] = [
     "PriorityLevelName",

@@ -7,7 +7,7 @@ use crate::borrowing::{DemandIntegrator, DemandStats};
 use crate::bounds;
 use crate::classify::FlowSchema;
 use crate::clock::{Clock, nanoseconds};
-use crate::dump::Described;
+use crate::described::Described;
 use crate::estimate::WorkEstimate;
 use crate::limits::{Kind, Queuing, Seats};
 use crate::queues::{QueueId, Queues, Ticket};

@@ -8,6 +8,7 @@ pub mod bounds;
 mod classify;
 mod clock;
 mod controller;
+mod described;
 mod dump;
 mod estimate;
 mod level;
@@ -26,7 +27,7 @@ pub use classify::{
     Class, Configuration, Distinguisher, FlowSchema, NonResourceRule, PolicyRule, ResourceRule, Subject,
 };
 pub use controller::{Flow, FlowController, LevelState};
-pub use dump::{Described, Details};
+pub use described::{Described, Details};
 pub use estimate::{ListWork, WorkEstimate, most_seats};
 pub use level::{Arriving, Begun, FlowClass, Permit, PriorityLevel, Rejected, Totals, Waiting};
 pub use limits::{Kind, Level, Queuing, Seats};

@@ -1,4 +1,5 @@
 use super::*;
+use crate::verifier::WELL_KNOWN;
 use crate::{ClaimOrExpression, Fetched, PrefixedClaim};
 use data_encoding::BASE64URL_NOPAD;
 use futures_util::FutureExt;
@@ -8,6 +9,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::UNIX_EPOCH;
 
 /// Documents by URL.
 #[derive(Default)]

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use pintle_auth::Str;
 use pintle_schema::{Map, Value};
 
-use crate::authenticator::{Checks, Verifier};
 use crate::fetch::Fetch;
 use crate::jose::CompactToken;
+use crate::verifier::{Checks, Verifier};
 
 /// Issuers of second tokens that are kept; there are very few.
 const MAX_ISSUERS: usize = 64;

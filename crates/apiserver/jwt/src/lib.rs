@@ -11,6 +11,7 @@ mod fetch;
 mod jose;
 mod keys;
 mod mapping;
+mod verifier;
 
 pub use authenticator::{Issuer, JwtAuthenticator, JwtAuthenticators, JwtStats};
 pub use expression::{Expression, ExpressionError, Returns, Rule};

@@ -61,7 +61,7 @@ fn chance() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::response::StatusError;
+    use crate::status_error::StatusError;
     use std::cell::Cell;
 
     fn failed(code: u16) -> CallError {

@@ -18,7 +18,8 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use crate::client::{Client, Inner, Target};
 use crate::connect::resolved;
 use crate::error::{CallError, SetupError, TransportError};
-use crate::response::{WebhookResponse, asks_to_wait, interpret};
+use crate::response::{WebhookResponse, interpret};
+use crate::status_error::asks_to_wait;
 
 /// As many redirects as Go's client follows.
 const MAX_REDIRECTS: usize = 10;

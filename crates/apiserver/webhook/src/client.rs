@@ -21,8 +21,8 @@ use crate::connect::{
 };
 use crate::error::SetupError;
 use crate::in_process::{self, InProcess};
-use crate::kubeconfig::Credentials;
 use crate::path;
+use crate::settings::{Credentials, Settings};
 use crate::stats::ClientStats;
 use crate::tls::TlsSettings;
 
@@ -34,19 +34,6 @@ pub(crate) const MAX_IDLE: usize = 25;
 pub(crate) const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15));
 /// How long a token file's content is used.
 const TOKEN_FILE_PERIOD: Duration = Duration::from_secs(60);
-
-/// The settings of a webhook's client.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Where the webhook is.
-    pub address: Address,
-    /// How TLS is spoken with it.
-    pub tls: TlsSettings,
-    /// The server's credentials.
-    pub credentials: Credentials,
-    /// The User-Agent.
-    pub user_agent: String,
-}
 
 /// The source of clients. One for the whole process, so that connections are shared.
 pub struct Clients {

@@ -4,7 +4,7 @@
 use std::io;
 
 use crate::connect::ConnectError;
-use crate::response::StatusError;
+use crate::status_error::StatusError;
 
 /// Part of a webhook's settings cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

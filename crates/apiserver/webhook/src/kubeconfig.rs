@@ -7,8 +7,8 @@ use pintle_codec::{Strictness, yaml};
 use pintle_meta::config_kubeconfig::v1::{AuthInfo, Config};
 use pintle_schema::{ApiType, ApiValue};
 
-use crate::client::Settings;
 use crate::connect::Address;
+use crate::settings::{Credentials, Settings};
 use crate::tls::{Identity, TlsSettings};
 
 /// A file of clusters, users and contexts.
@@ -17,25 +17,6 @@ pub struct Kubeconfig {
     config: Config,
     /// The folder that paths in the file are relative to.
     folder: PathBuf,
-}
-
-/// The server's credentials for a webhook.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Credentials {
-    /// A bearer token.
-    pub token: Option<String>,
-    /// A file with a bearer token, which is read again from time to time.
-    pub token_file: Option<PathBuf>,
-    /// A name and a password.
-    pub basic: Option<(String, String)>,
-    /// A client certificate.
-    pub identity: Option<Identity>,
-}
-
-impl std::fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Credentials").finish_non_exhaustive()
-    }
 }
 
 /// Why a file cannot be used.

@@ -15,7 +15,7 @@ use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::connection::Counted;
+use crate::activity::Counted;
 use crate::limits::{
     BELIEVED_BODY_BYTES, BODY_GRACE, BODY_LEAST_RATE, DISCARD_TIME, MAX_DISCARDED_BODY_BYTES, MAX_REQUEST_BODY_BYTES,
 };

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-use crate::connection::Activity;
+use crate::activity::Activity;
 
 pub(crate) struct HeadTimeout<I> {
     stream: I,
@@ -113,7 +113,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
-    use crate::connection::Counted;
+    use crate::activity::Counted;
 
     const TIMEOUT: Duration = Duration::from_secs(32);
     const LONG: Duration = Duration::from_secs(1000);

@@ -2,6 +2,7 @@
 //! Guarantees that every connection, handshake, header block and body has a bound, and that a shutdown ends. Must never
 //! interpret a request: the service, behind one trait, does.
 
+mod activity;
 mod body;
 mod buffered_writer;
 mod client;

@@ -23,9 +23,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
+use crate::activity::{Activity, Counted};
 use crate::body::{LongRunning, RequestBody, Tracked};
 use crate::buffered_writer::{Flusher, buffered};
-use crate::connection::{Activity, Connection, Counted, Incoming, Service};
+use crate::connection::{Connection, Incoming, Service};
 use crate::head::HeadTimeout;
 use crate::jitter::Jitter;
 use crate::limits;

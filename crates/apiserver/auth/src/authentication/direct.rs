@@ -3,7 +3,7 @@
 //! Guarantees that one is trusted only if a trusted authority itself signed it, it is valid now and may authenticate clients.
 //! Must never treat such a certificate as an authority.
 
-use super::x509::Authority;
+use super::authority::Authority;
 use rustls_pki_types::SubjectPublicKeyInfoDer;
 use std::time::SystemTime;
 use webpki::RawPublicKeyEntity;

@@ -3,6 +3,8 @@
 //! others. Guarantees that a credential that every authenticator rejects is an error, even where anonymous requests are
 //! allowed. Must never trust a certificate without verifying its chain, nor tell the client why a credential was rejected.
 
+mod authority;
+mod cert_cache;
 mod certificate;
 mod direct;
 mod front_proxy;
@@ -20,6 +22,7 @@ use pintle_resource::MaybeReady;
 
 use crate::{Str, UserInfo};
 
+pub use cert_cache::CertCache;
 pub use certificate::{Subject, not_after, subject_of_request};
 pub use direct::public_key;
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_front_proxy_header, unescaped_key};
@@ -28,7 +31,7 @@ pub use token_cache::{TokenCache, TokenCacheStats, TokenCacheTimes};
 pub use token_file::{TokenFile, TokenFileError};
 pub use token_header::{TokenHeader, is_public_key, wrong_type};
 pub use union::{AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, common_audiences};
-pub use x509::{CertCache, ClientCa, ClientCaError};
+pub use x509::{ClientCa, ClientCaError};
 
 /// Finds the identity behind the credentials of a request.
 ///

@@ -1,7 +1,7 @@
 //! Client certificates: the common name is the user, the organizations are the groups.
 //! Guarantees that only chains that lead to the client CA, are valid now and may authenticate clients give an identity.
-//! Must never keep a result longer than `RECHECK`, than the certificate is valid, or than the authorities are trusted, so that
-//! a certificate that is no longer valid stops working on open connections too.
+//! Must never go by a result that `cert_cache` would not keep, so that a certificate that is no longer valid stops working
+//! on open connections too.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -9,21 +9,17 @@ use std::time::{Duration, SystemTime};
 use pintle_metrics::{Histogram, Layout};
 use pintle_resource::MaybeReady;
 use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
+use rustls_pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, KeyUsage};
-use x509_parser::certificate::X509Certificate;
-use x509_parser::prelude::FromDer;
-use x509_parser::x509::X509Name;
 
+use super::authority::Authority;
+use super::cert_cache::{Authorities, Outcome, Verified};
 use super::{AuthenticationError, AuthenticationRequest, Authenticator, Identity, certificate, direct};
 use crate::user::CREDENTIAL_ID_KEY;
 use crate::{Str, UserInfo};
 
 /// 2.5.29.37.0, the usage of keys that may be used for everything.
 const ANY_USAGE: &[u8] = &[0x55, 0x1d, 0x25, 0x00];
-
-/// How long a connection uses a result before it verifies the chain again (some 100 µs of CPU).
-const RECHECK: Duration = Duration::from_secs(10);
 
 /// Remaining validity of client certificates: from none over hours and days to a year.
 static REMAINING: Layout = Layout::seconds(&[
@@ -43,45 +39,6 @@ static REMAINING: Layout = Layout::seconds(&[
     31_104_000.0,
 ]);
 
-/// A connection's cached results of verifying its certificate, one for each set of CAs.
-#[derive(Default)]
-pub struct CertCache(RwLock<Vec<Verified>>);
-
-/// More sets of authorities than a server has at a time. Results of replaced authorities are dropped first.
-const CACHED_RESULTS: usize = 4;
-
-/// The identity of a certificate: none without a common name.
-type Outcome = Result<Option<Identity>, AuthenticationError>;
-
-/// The result of verifying a certificate.
-#[derive(Clone)]
-struct Verified {
-    authorities: Authorities,
-    at: SystemTime,
-    outcome: Outcome,
-    expires: Option<SystemTime>,
-}
-
-impl CertCache {
-    fn get(&self, authorities: &Authorities, now: SystemTime) -> Option<Verified> {
-        let results = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let verified = results.iter().find(|verified| Arc::ptr_eq(&verified.authorities, authorities))?;
-        // A clock that went backwards makes the result worthless too.
-        let age = now.duration_since(verified.at).ok()?;
-        let has_expired = verified.outcome.is_ok() && verified.expires.is_some_and(|expires| expires < now);
-        (age < RECHECK && !has_expired).then(|| verified.clone())
-    }
-
-    fn put(&self, verified: &Verified) {
-        let mut results = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        results.retain(|before| !Arc::ptr_eq(&before.authorities, &verified.authorities));
-        if results.len() >= CACHED_RESULTS {
-            results.remove(0);
-        }
-        results.push(verified.clone());
-    }
-}
-
 /// Why a CA file is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientCaError {
@@ -92,28 +49,6 @@ pub enum ClientCaError {
     #[error("{0}")]
     Certificate(#[from] webpki::Error),
 }
-
-/// A trusted certificate authority.
-pub(super) struct Authority {
-    pub anchor: TrustAnchor<'static>,
-    certificate: CertificateDer<'static>,
-}
-
-impl Authority {
-    /// Whether this is the authority's name.
-    pub fn is_named(&self, name: &X509Name<'_>) -> bool {
-        let parsed = X509Certificate::from_der(&self.certificate);
-        parsed.is_ok_and(|(_, own)| own.subject().as_raw() == name.as_raw())
-    }
-
-    /// The authority's public key, as a subject public key info in DER.
-    pub fn public_key(&self) -> Option<Vec<u8>> {
-        let (_, own) = X509Certificate::from_der(&self.certificate).ok()?;
-        Some(own.public_key().raw.to_vec())
-    }
-}
-
-type Authorities = Arc<Vec<Authority>>;
 
 /// The CAs whose client certificates are trusted.
 pub struct ClientCa {

@@ -6,11 +6,14 @@ use rcgen::{
 };
 
 use super::*;
+use crate::authentication::cert_cache::RECHECK;
 use crate::authentication::{
-    AnonymousAccess, AuthenticatorUnion, CurrentAnonymousAccess, RequestAuthenticator, TokenFile, bearer_token,
+    AnonymousAccess, AuthenticatorUnion, CertCache, CurrentAnonymousAccess, RequestAuthenticator, TokenFile,
+    bearer_token,
 };
 use futures_util::FutureExt;
 use http::HeaderMap;
+use x509_parser::prelude::FromDer;
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
 
