@@ -99,6 +99,7 @@ static RULES: Rules = Rules {
     kinds: &[],
     custom_rules: &[at_type!(FrobberSpec, agreeing), at_field!(FrobberSpec::RESTART_POLICY, on_tuesday)]
         as &[CustomRule],
+    ..Rules::NONE
 };
 
 /// The singular is the first of the plural. Only an update may leave a frobber without any.

@@ -40,11 +40,12 @@ mod tests {
     use pintle_schema::gates::NO_GATES;
     use super::*;
     use pintle_schema::value;
-    use pintle_validation::{Group, KindRules, Operation, Request, Step, Validator};
+    use pintle_validation::{Group, KindRules, Operation, Request, Pass, Validator};
 
     static GROUP: Group = Group {
-        kinds: &[KindRules { of: Eggs::schema, create: &[Step::Rules], update: &[Step::Rules], parts: &[] }],
+        kinds: &[KindRules { of: Eggs::schema, create: &[Pass::Rules], update: &[Pass::Rules], parts: &[] }],
         custom_rules: &[],
+        ..Group::NONE
     };
 
     #[test]

@@ -64,7 +64,6 @@ fn of_fields(fields: Vec<Field>, preserve_unknown: bool) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        validation_order: &[],
         union: None,
         preserve_unknown,
         compiled: Default::default(),

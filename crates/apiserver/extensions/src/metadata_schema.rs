@@ -27,7 +27,6 @@ fn sorted(of: &Struct) -> Struct {
         atomic: of.atomic,
         form: of.form,
         rules: of.rules.clone(),
-        validation_order: of.validation_order,
         union: of.union,
         preserve_unknown: of.preserve_unknown,
         compiled: Default::default(),

@@ -188,7 +188,6 @@ fn decoded(kind: &str, description: &str) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        validation_order: &[],
         union: None,
         preserve_unknown: true,
         compiled: Default::default(),

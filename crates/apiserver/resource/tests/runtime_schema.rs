@@ -121,7 +121,6 @@ fn object(name: &str, fields: Vec<Field>) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        validation_order: &[],
         union: None,
         preserve_unknown: false,
         compiled: Default::default(),

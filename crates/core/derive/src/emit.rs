@@ -89,12 +89,12 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
     let by_name = sorted.iter().map(|(_, at)| at);
     let atomic = tags.atomic;
     let discriminator = tags.union.iter().filter(|name| !name.value().is_empty());
-    for name in tags.validation_order.iter().chain(discriminator) {
+    for name in discriminator {
         if !fields.iter().any(|field| field.json == name.value()) {
             return Err(syn::Error::new(name.span(), "no field has this name in JSON"));
         }
     }
-    let (rules, validation_order) = (rules::emit(&tags.rules), &tags.validation_order);
+    let rules = rules::emit(&tags.rules);
     let union = match &tags.union {
         Some(discriminator) => quote!(Some(#discriminator)),
         None => quote!(None),
@@ -114,7 +114,6 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
                     form: Form::#form,
                     preserve_unknown: false,
                     rules: #rules,
-                    validation_order: &[#(#validation_order),*],
                     union: #union,
                     compiled: Compiled::new(),
                 };

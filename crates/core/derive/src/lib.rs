@@ -19,8 +19,7 @@ use proc_macro::TokenStream;
 /// Makes a struct a type of the API.
 ///
 /// Tags on the struct: `reserved(proto = N, name = "x")` for a removed field, `struct_type = atomic`, `wrapper`,
-/// `validation_order("a", "b")`, `union` or `union = "discriminator"` for a struct that OpenAPI publishes as a union of its
-/// fields, and `json_union = "props_or_bool" | "props_or_array" | "props_or_string_array"`.
+/// `union` or `union = "discriminator"` for a struct that OpenAPI publishes as a union of its fields, and `json_union = "props_or_bool" | "props_or_array" | "props_or_string_array"`.
 ///
 /// `resource(group = "batch", plural = "cronjobs", short_names("cj"), categories("all"), namespaced)` on the struct of a kind
 /// says under which names it is served (`ApiResource`); `cluster` stands in place of `namespaced` for a kind without

@@ -9,8 +9,7 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Path, Token};
 
 /// The tags of a struct other than validation, for messages.
-const STRUCT_TAGS: &[&str] =
-    &["reserved", "struct_type", "wrapper", "json_union", "union", "validation_order", "resource"];
+const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "union", "resource"];
 
 /// The tags of a field other than validation, for messages.
 const FIELD_TAGS: &[&str] = &[
@@ -40,7 +39,6 @@ pub struct StructTags {
     pub json_union: Option<LitStr>,
     /// The JSON name of the discriminator, or "".
     pub union: Option<LitStr>,
-    pub validation_order: Vec<LitStr>,
     pub resource: Option<ResourceTag>,
     pub rules: Vec<RuleTag>,
 }
@@ -91,7 +89,6 @@ pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
                 };
                 tags.union = Some(discriminator);
             }
-            "validation_order" => tags.validation_order = strings(&meta)?,
             "resource" => tags.resource = Some(ResourceTag::read(&meta)?),
             other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
                 let known = nearest(other, STRUCT_TAGS.iter().copied().chain(validation_tags()));

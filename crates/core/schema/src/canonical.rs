@@ -412,7 +412,6 @@ mod tests {
             atomic: false,
             form: Form::Plain,
             rules: Slice::Static(&[]),
-            validation_order: &[],
             union: None,
             preserve_unknown,
             compiled: Default::default(),

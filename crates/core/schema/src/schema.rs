@@ -212,8 +212,6 @@ pub struct Struct {
     pub form: Form,
     /// Validation rules of the whole struct.
     pub rules: Slice<Rule>,
-    /// JSON names of the fields that are validated first, in this order, if the order of errors is not that of declaration.
-    pub validation_order: &'static [&'static str],
     /// OpenAPI publishes the struct as a union of its fields: the JSON name of the field that says which one is set, or "" if
     /// there is no such field.
     pub union: Option<&'static str>,

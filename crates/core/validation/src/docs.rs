@@ -17,6 +17,8 @@ pub fn reference() -> String {
          without a server, with `--crd DIR_OR_FILE` those of custom resources too.\n\
          - `/openapi/v3/apis/apps/v1?rules=true` publishes the rules with the schemas, as OpenAPI keywords or as CEL.\n\
          - A value that an update does not change is not validated again.\n\
+         - Errors are in the order of the fields and items; those of a value's own tags come before those of what is inside it, \
+         those in `last` after them. Handwritten rules declare where theirs stand.\n\
          - Rules in a stage (`alpha`, `beta`) are compared with handwritten ones. The server logs each difference with \
          resource, name, user, field, type and origin, and counts it in `declarative_validation_mismatch_total`.\n",
     );

@@ -1,6 +1,8 @@
 //! Field errors, with kube-apiserver's messages.
 //! Guarantees that an error is a value with path, kind, bad value and detail, which is formatted in one place, here.
 
+use crate::order::{Key, Phase};
+use crate::path::{FieldPath, PathNode};
 use pintle_codec::json;
 use pintle_schema::names::quoted;
 pub use pintle_schema::rules::ErrorKind;
@@ -72,6 +74,78 @@ pub struct FieldError {
     /// it.
     pub origin: &'static str,
     pub(crate) twin: Twin,
+    pub(crate) place: Place,
+}
+
+/// Where an error stands among the others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Place {
+    /// Behind those with a key, in the order in which they were found.
+    #[default]
+    Last,
+    /// As the rule declares that is about to end; with the nodes of the error's path.
+    Unkeyed(Vec<PathNode>, FoundWith),
+    Keyed(Key),
+}
+
+/// What the error of a tag on a list is found with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoundWith {
+    List,
+    /// The item that its path leads to: before its other errors, or after them if the tag is in `last`.
+    Item,
+    /// The item, if the tag is in `last`.
+    LastOfItem,
+}
+
+impl Place {
+    fn key(&self) -> (bool, &[u32]) {
+        match self {
+            Place::Keyed(key) => (false, key),
+            _ => (true, &[]),
+        }
+    }
+}
+
+/// The path of an error. Only of a `FieldPath` the nodes are known; errors at other texts stand where their rule does.
+pub trait ErrorPath {
+    fn text(&self) -> String;
+
+    fn nodes(&self) -> Vec<PathNode> {
+        Vec::new()
+    }
+}
+
+impl ErrorPath for FieldPath<'_> {
+    fn text(&self) -> String {
+        self.to_string()
+    }
+
+    fn nodes(&self) -> Vec<PathNode> {
+        FieldPath::nodes(self)
+    }
+}
+
+impl ErrorPath for str {
+    fn text(&self) -> String {
+        self.to_owned()
+    }
+}
+
+impl ErrorPath for String {
+    fn text(&self) -> String {
+        self.clone()
+    }
+}
+
+impl<P: ErrorPath + ?Sized> ErrorPath for &P {
+    fn text(&self) -> String {
+        (**self).text()
+    }
+
+    fn nodes(&self) -> Vec<PathNode> {
+        (**self).nodes()
+    }
 }
 
 /// Whether another rule should find the same.
@@ -133,7 +207,7 @@ pub fn named(name: &str) -> Value {
     if shown == quoted(name) { Value::from(name) } else { Value::Raw(Str::from(shown)) }
 }
 
-/// Errors in the order in which they were found, which is the order clients see.
+/// Errors in the order in which they were found, until they are sorted by their keys: that is the order clients see.
 #[derive(Clone, Debug, Default)]
 pub struct ErrorList(pub Vec<FieldError>, ErrorBudget);
 
@@ -188,7 +262,7 @@ impl ErrorList {
         self.0.is_empty()
     }
 
-    pub fn push(&mut self, kind: ErrorKind, field: impl ToString, value: Option<Value>, detail: impl Into<String>) {
+    pub fn push(&mut self, kind: ErrorKind, field: impl ErrorPath, value: Option<Value>, detail: impl Into<String>) {
         // Of unreported errors only their existence and place matter.
         if self.1.errors != self.0.len() {
             // Some were removed, such as those of alternatives.
@@ -199,14 +273,60 @@ impl ErrorList {
         let is_told = self.1.has_room();
         let error = FieldError {
             kind,
-            field: field.to_string(),
+            field: field.text(),
             value: value.filter(|_| is_told),
             detail: if is_told { detail.into() } else { String::new() },
             origin: "",
             twin: Twin::None,
+            place: if is_told { Place::Unkeyed(field.nodes(), FoundWith::List) } else { Place::Last },
         };
         self.1.take(&error);
         self.0.push(error);
+    }
+
+    /// Says what the last error is found with.
+    pub(crate) fn found_with(&mut self, what: FoundWith) {
+        if let Some(Place::Unkeyed(_, found_with)) = self.0.last_mut().map(|error| &mut error.place) {
+            *found_with = what;
+        }
+    }
+
+    /// Gives keys to the errors from an index on that have none yet, as the rules of a phase found them.
+    pub(crate) fn place(&mut self, from: usize, phase: Phase, key: impl Fn(Phase, &[PathNode]) -> Key) {
+        for error in self.0.iter_mut().skip(from) {
+            if let Place::Unkeyed(nodes, found_with) = &error.place {
+                let phase = match (phase, found_with) {
+                    (Phase::Before, FoundWith::Item) => Phase::BeforePart(1),
+                    (Phase::After, FoundWith::Item | FoundWith::LastOfItem) => Phase::Inside(1),
+                    (phase, _) => phase,
+                };
+                error.place = Place::Keyed(key(phase, nodes));
+            }
+        }
+    }
+
+    /// Makes what a rule had validated another time its own finding, in the order of that.
+    pub(crate) fn unplace(&mut self, from: usize) {
+        if let Some(found) = self.0.get_mut(from..) {
+            found.sort_by(|a, b| a.place.key().cmp(&b.place.key()));
+            found.iter_mut().for_each(|error| error.place = Place::Unkeyed(Vec::new(), FoundWith::List));
+        }
+    }
+
+    /// The keys of the errors found so far.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.0.iter().filter_map(|error| match &error.place {
+            Place::Keyed(key) => Some(key),
+            _ => None,
+        })
+    }
+
+    /// The errors in kube-apiserver's order. Those that are not reported, and so have no key, stay behind.
+    pub(crate) fn into_sorted(mut self) -> Self {
+        if self.0.len() > 1 {
+            self.0.sort_by(|a, b| a.place.key().cmp(&b.place.key()));
+        }
+        self
     }
 
     /// Sets the origin of the last error.
@@ -226,58 +346,58 @@ impl ErrorList {
     /// One error for each message of a format.
     pub fn invalid_each<M: Into<String>>(
         &mut self,
-        field: impl ToString,
+        field: impl ErrorPath,
         value: &Value,
         messages: impl IntoIterator<Item = M>,
     ) {
         for message in messages {
-            self.invalid(field.to_string(), value.clone(), message);
+            self.invalid(&field, value.clone(), message);
         }
     }
 
-    pub fn duplicate(&mut self, field: impl ToString, value: impl Into<Value>) {
+    pub fn duplicate(&mut self, field: impl ErrorPath, value: impl Into<Value>) {
         self.push(ErrorKind::Duplicate, field, Some(value.into()), "");
     }
 
-    pub fn not_found(&mut self, field: impl ToString, value: impl Into<Value>) {
+    pub fn not_found(&mut self, field: impl ErrorPath, value: impl Into<Value>) {
         self.push(ErrorKind::NotFound, field, Some(value.into()), "");
     }
 
     /// Too many items: the bad value is their number.
-    pub fn too_many(&mut self, field: impl ToString, found: usize, most: usize) {
+    pub fn too_many(&mut self, field: impl ErrorPath, found: usize, most: usize) {
         let detail = format!("must have at most {most} {}", if most == 1 { "item" } else { "items" });
         self.push(ErrorKind::TooMany, field, Some(Value::Int(found as i64)), detail);
     }
 
-    pub fn required(&mut self, field: impl ToString, detail: impl Into<String>) {
+    pub fn required(&mut self, field: impl ErrorPath, detail: impl Into<String>) {
         self.push(ErrorKind::Required, field, None, detail);
     }
 
-    pub fn invalid(&mut self, field: impl ToString, value: impl Into<Value>, detail: impl Into<String>) {
+    pub fn invalid(&mut self, field: impl ErrorPath, value: impl Into<Value>, detail: impl Into<String>) {
         self.push(ErrorKind::Invalid, field, Some(value.into()), detail);
     }
 
-    pub fn forbidden(&mut self, field: impl ToString, detail: impl Into<String>) {
+    pub fn forbidden(&mut self, field: impl ErrorPath, detail: impl Into<String>) {
         self.push(ErrorKind::Forbidden, field, None, detail);
     }
 
-    pub fn too_long(&mut self, field: impl ToString, bytes: usize) {
+    pub fn too_long(&mut self, field: impl ErrorPath, bytes: usize) {
         let unit = if bytes == 1 { "byte" } else { "bytes" };
         self.push(ErrorKind::TooLong, field, None, format!("may not be more than {bytes} {unit}"));
     }
 
-    pub fn not_supported(&mut self, field: impl ToString, value: impl Into<Value>, supported: &[&str]) {
+    pub fn not_supported(&mut self, field: impl ErrorPath, value: impl Into<Value>, supported: &[&str]) {
         let names: Vec<String> = supported.iter().map(|name| quoted(name)).collect();
         let detail = format!("supported values: {}", names.join(", "));
         self.push(ErrorKind::NotSupported, field, Some(value.into()), detail);
     }
 
     /// An unknown name, which messages show as [`named`] does.
-    pub fn unknown_name(&mut self, field: impl ToString, name: &str, supported: &[&str]) {
+    pub fn unknown_name(&mut self, field: impl ErrorPath, name: &str, supported: &[&str]) {
         self.not_supported(field, named(name), supported);
     }
 
-    pub fn immutable(&mut self, field: impl ToString, value: impl Into<Value>) {
+    pub fn immutable(&mut self, field: impl ErrorPath, value: impl Into<Value>) {
         self.invalid(field, value, "field is immutable");
     }
 

@@ -2,7 +2,7 @@
 //! Guarantees the same rules for built-in kinds and custom resources. Must never know the name rules of a kind: the
 //! caller passes them.
 
-use crate::check::at;
+use crate::check::{NULL, at};
 use crate::comparison::Comparison;
 use crate::error::{ErrorKind, ErrorList};
 use crate::same::{KeyIndex, each_difference, same};
@@ -136,6 +136,19 @@ impl<'a> Changes<'a> {
 /// The rules for a new object.
 pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck<'_>, errors: &mut ErrorList) {
     validate_anew(metadata, &Value::Null, namespaced, name_check, errors);
+}
+
+/// The rules for a new object of a built-in kind whose labels are validated elsewhere.
+pub fn validate_create_but_labels(
+    metadata: &Value,
+    namespaced: bool,
+    name_check: NameCheck<'_>,
+    errors: &mut ErrorList,
+) {
+    let mut changes = Changes::of(metadata, &NULL);
+    changes.fields &= !Field::Labels.bit();
+    anew(changes, namespaced, name_check, &mut false, errors);
+    kube_finalizers(changes, errors);
 }
 
 /// The rules for a new object that replaces another: unchanged fields are skipped.

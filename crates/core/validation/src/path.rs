@@ -1,7 +1,7 @@
 //! `FieldPath`: the path of an error in an object, printed as `spec.containers[0].env[PATH]`.
 //! Guarantees that a path is a chain on the stack while rules descend, and is formatted only for an error.
 
-use pintle_schema::{FieldName, Value};
+use pintle_schema::{FieldName, Str, Value};
 use std::fmt;
 
 /// A location in an object.
@@ -9,7 +9,12 @@ use std::fmt;
 pub struct FieldPath<'a> {
     parent: Option<&'a FieldPath<'a>>,
     step: Step<'a>,
+    /// The place of the field, item or entry among those of its owner, as they are validated. Rules need not know it.
+    rank: u32,
 }
+
+/// The rank of a field that a rule named.
+const UNRANKED: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 enum Step<'a> {
@@ -19,13 +24,21 @@ enum Step<'a> {
     Key(&'a str),
 }
 
+/// A node of a path that outlives the walk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PathNode {
+    Field(Str),
+    Index(usize),
+    Key(Str),
+}
+
 impl<'a> FieldPath<'a> {
     pub const fn new(field: &'a str) -> Self {
-        FieldPath { parent: None, step: Step::Field(field) }
+        FieldPath { parent: None, step: Step::Field(field), rank: UNRANKED }
     }
 
     /// The object itself.
-    pub const ROOT: FieldPath<'static> = FieldPath { parent: None, step: Step::Root };
+    pub const ROOT: FieldPath<'static> = FieldPath { parent: None, step: Step::Root, rank: UNRANKED };
 
     /// The field of a struct, by the constant that the derive emits.
     #[inline]
@@ -35,26 +48,70 @@ impl<'a> FieldPath<'a> {
 
     #[inline]
     pub const fn child(&'a self, field: &'a str) -> FieldPath<'a> {
-        FieldPath { parent: Some(self), step: Step::Field(field) }
+        FieldPath { parent: Some(self), step: Step::Field(field), rank: UNRANKED }
     }
 
     #[inline]
     pub const fn index(&'a self, index: usize) -> FieldPath<'a> {
-        FieldPath { parent: Some(self), step: Step::Index(index) }
+        FieldPath { parent: Some(self), step: Step::Index(index), rank: index as u32 }
     }
 
     #[inline]
     pub const fn key(&'a self, key: &'a str) -> FieldPath<'a> {
-        FieldPath { parent: Some(self), step: Step::Key(key) }
+        FieldPath { parent: Some(self), step: Step::Key(key), rank: UNRANKED }
+    }
+
+    /// An inlined struct, which is at the path of its owner.
+    #[inline]
+    pub(crate) const fn inlined(&'a self) -> FieldPath<'a> {
+        self.child("")
+    }
+
+    /// The same with its place among the fields or entries of its owner.
+    #[inline]
+    pub(crate) const fn ranked(self, rank: u32) -> FieldPath<'a> {
+        FieldPath { rank, ..self }
     }
 
     /// The path of the struct, list or map that contains the value: some rules of kube-apiserver report errors there.
     pub fn parent(&self) -> &'a FieldPath<'a> {
-        self.parent.unwrap_or(&FieldPath::ROOT)
+        let parent = self.parent.unwrap_or(&FieldPath::ROOT);
+        if matches!(self.step, Step::Field("")) { parent.parent() } else { parent }
+    }
+
+    /// The name of the field that the path leads to; "" for an item or an entry.
+    pub fn field_name(&self) -> &'a str {
+        match (self.step, self.parent) {
+            (Step::Field(""), Some(owner)) => owner.field_name(),
+            (Step::Field(name), _) => name,
+            _ => "",
+        }
     }
 }
 
 impl FieldPath<'_> {
+    /// The nodes from the object on, without those of inlined structs.
+    pub(crate) fn nodes(&self) -> Vec<PathNode> {
+        let mut nodes = self.parent.map_or_else(Vec::new, FieldPath::nodes);
+        match self.step {
+            Step::Root | Step::Field("") => {}
+            Step::Field(name) => nodes.push(PathNode::Field(Str::from(name))),
+            Step::Index(index) => nodes.push(PathNode::Index(index)),
+            Step::Key(key) => nodes.push(PathNode::Key(Str::from(key))),
+        }
+        nodes
+    }
+
+    /// Visits the ranks of the nodes from the object on, those of inlined structs too.
+    pub(crate) fn ranks(&self, visit: &mut dyn FnMut(u32)) {
+        if let Some(parent) = self.parent {
+            parent.ranks(visit);
+        }
+        if !matches!(self.step, Step::Root) {
+            visit(self.rank);
+        }
+    }
+
     /// The value at the path in an object.
     pub(crate) fn find_in<'v>(&self, object: &'v Value) -> Option<&'v Value> {
         let value = self.parent.map_or(Some(object), |parent| parent.find_in(object))?;

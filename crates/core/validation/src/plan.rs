@@ -4,13 +4,52 @@
 
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer};
 use crate::compile::{Misplaced, Target, compile};
-use crate::custom_rule::{CustomRule, When};
+use crate::custom_rule::{CustomRule, Replacement, ShownName, Skip, When};
+use crate::kind::{FieldOrder, Group};
 use pintle_schema::rules::{Member, Rule};
 use pintle_schema::{Field, Struct, Text, Type};
 use std::collections::HashMap;
 
 /// The handwritten rules of all groups, by the type at which they are registered.
 pub type CustomRules = HashMap<usize, Vec<&'static CustomRule>>;
+
+/// What the groups declare about types, by type.
+#[derive(Default)]
+pub struct Tables {
+    pub custom_rules: CustomRules,
+    orders: HashMap<usize, Vec<&'static FieldOrder>>,
+    skips: HashMap<usize, Vec<&'static Skip>>,
+    replacements: Vec<&'static Replacement>,
+    names: Vec<&'static ShownName>,
+}
+
+impl Tables {
+    pub fn add(&mut self, group: &'static Group) {
+        for rule in group.custom_rules {
+            self.custom_rules.entry(key((rule.of)())).or_default().push(rule);
+        }
+        for order in group.orders {
+            self.orders.entry(key((order.of)())).or_default().push(order);
+        }
+        for skip in group.skips {
+            self.skips.entry(key((skip.of)())).or_default().push(skip);
+        }
+        self.replacements.extend(group.replacements);
+        self.names.extend(group.names);
+    }
+
+    /// The order of a type's fields in a field of an owner: that of the field, or that of the type.
+    fn order(&self, schema: &Struct, place: Option<(&Struct, &str)>) -> Option<&'static FieldOrder> {
+        let orders = self.orders.get(&key(schema))?;
+        let is_here = |order: &&&FieldOrder| {
+            order
+                .within
+                .zip(place)
+                .is_some_and(|((owner, name), place)| key(owner()) == key(place.0) && name == place.1)
+        };
+        orders.iter().find(is_here).or_else(|| orders.iter().find(|order| order.within.is_none())).copied()
+    }
+}
 
 /// The identity of a type: the address of its schema.
 pub fn key(schema: &Struct) -> usize {
@@ -23,6 +62,8 @@ pub struct Plan {
     pub root: usize,
     /// Misplaced rules, by `Type.field`.
     pub problems: Vec<(String, Misplaced)>,
+    /// The indexes of the types.
+    places: HashMap<usize, usize>,
 }
 
 /// The rules of a struct type.
@@ -35,6 +76,8 @@ pub struct StructPlan {
     /// All fields of the type in schema order, each with its index in `fields`; beyond its end for those without
     /// rules.
     pub order: Vec<(Text, usize)>,
+    /// All fields of the type as they are validated.
+    ranked: Vec<Text>,
     /// A bit for each of the first fields whose absence can be an error.
     pub checks_absent: u64,
     pub unions: Vec<Union>,
@@ -50,6 +93,14 @@ pub struct StructPlan {
 /// The rules of a field.
 pub struct FieldPlan {
     pub name: Text,
+    /// Its place among the fields of the struct, as they are validated.
+    pub rank: u32,
+    /// Its name in the paths of errors.
+    pub shown: Text,
+    /// When it is not looked into.
+    pub skips: Vec<&'static Skip>,
+    /// What is validated in place of its content.
+    pub replacement: Option<&'static Replacement>,
     pub node: Node,
     pub choice: Option<Choice>,
     /// Whether the field's absence can never be an error.
@@ -100,12 +151,19 @@ pub struct Choice {
 
 impl Plan {
     /// Compiles the rules of a kind.
-    pub fn new(schema: &Struct, custom_rules: &CustomRules) -> Self {
-        let mut compiler = Compiler { custom_rules, structs: Vec::new(), places: HashMap::new(), problems: Vec::new() };
-        let root = compiler.of(schema);
-        let mut plan = Plan { structs: compiler.structs, root, problems: compiler.problems };
+    pub fn new(schema: &Struct, tables: &Tables) -> Self {
+        let mut compiler = Compiler { tables, structs: Vec::new(), places: HashMap::new(), problems: Vec::new() };
+        let root = compiler.of(schema, None);
+        let places = compiler.places.into_iter().filter(|((_, order), _)| order.is_none());
+        let places = places.map(|((of, _), at)| (of, at)).collect();
+        let mut plan = Plan { structs: compiler.structs, root, problems: compiler.problems, places };
         plan.prune();
         plan
+    }
+
+    /// The rules of a struct type that the kind contains.
+    pub fn of_type(&self, schema: &Struct) -> Option<&StructPlan> {
+        self.structs.get(*self.places.get(&key(schema))?)
     }
 
     /// Marks the parts with rules, then drops the rest. Types may be recursive, so marks are propagated until nothing
@@ -135,13 +193,18 @@ impl Plan {
         }
     }
 
-    /// The index of the plan of a type within the kind.
+    /// The rules of a field of the kind.
     pub fn field(&self, name: &str) -> Option<&FieldPlan> {
         self.structs[self.root].fields.iter().find(|field| &*field.name == name)
     }
 }
 
 impl StructPlan {
+    /// The place of a field among those of the struct, as they are validated.
+    pub fn rank(&self, name: &str) -> Option<u32> {
+        self.ranked.iter().position(|field| field.is(name)).and_then(|at| u32::try_from(at).ok())
+    }
+
     /// Precomputes what the walk would otherwise find out for every object.
     fn settle(&mut self) {
         for field in &mut self.fields {
@@ -197,24 +260,35 @@ impl Node {
     }
 }
 
+/// A field, with its name for messages.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    name: &'a str,
+    of: (&'a Struct, &'a str),
+}
+
 struct Compiler<'a> {
-    custom_rules: &'a CustomRules,
+    tables: &'a Tables,
     structs: Vec<StructPlan>,
-    places: HashMap<usize, usize>,
+    /// By type, and by the order that a field gives to its values.
+    places: HashMap<(usize, Option<usize>), usize>,
     problems: Vec<(String, Misplaced)>,
 }
 
 impl Compiler<'_> {
-    fn of(&mut self, schema: &Struct) -> usize {
-        if let Some(at) = self.places.get(&key(schema)) {
+    /// The index of the rules of a struct, which may be in a field of another.
+    fn of(&mut self, schema: &Struct, place: Option<(&Struct, &str)>) -> usize {
+        let order = self.tables.order(schema, place);
+        let special = order.filter(|order| order.within.is_some()).map(|order| std::ptr::from_ref(order).addr());
+        if let Some(at) = self.places.get(&(key(schema), special)) {
             return *at;
         }
         let at = self.structs.len();
-        self.places.insert(key(schema), at);
+        self.places.insert((key(schema), special), at);
         self.structs.push(StructPlan::default());
         let (before, after) = self.custom_rules(schema, "");
-        let ordered = in_order(schema);
-        let fields = ordered.iter().map(|field| self.field(schema, field)).collect();
+        let ordered = in_order(schema, order.map_or(&[], |order| order.fields));
+        let fields = (0..).zip(&ordered).map(|(rank, field)| self.field(schema, field, rank)).collect();
         let mut problems = Vec::new();
         let on = Target::of_struct(schema);
         let (rules, last) = in_time(&schema.rules);
@@ -227,6 +301,7 @@ impl Compiler<'_> {
             checks,
             fields,
             order: own_fields(schema),
+            ranked: ordered.iter().map(|field| field.name.clone()).collect(),
             checks_absent: 0,
             unions,
             last,
@@ -242,13 +317,14 @@ impl Compiler<'_> {
     }
 
     fn custom_rules(&self, schema: &Struct, field: &str) -> (Vec<&'static CustomRule>, Vec<&'static CustomRule>) {
-        let all = self.custom_rules.get(&key(schema)).into_iter().flatten();
-        all.filter(|rule| rule.field == field).partition(|rule| !rule.when.has(When::AFTER))
+        let all = self.tables.custom_rules.get(&key(schema)).into_iter().flatten();
+        all.filter(|rule| rule.field == field).partition(|rule| rule.phase.runs_first())
     }
 
-    fn field(&mut self, owner: &Struct, field: &Field) -> FieldPlan {
-        let place = format!("{}.{}", owner.name.as_str(), field.name.as_str());
-        let mut node = self.node(&place, Target::of(&field.ty, Some(owner), is_pointer(field)), &field.rules);
+    fn field(&mut self, owner: &Struct, field: &Field, rank: u32) -> FieldPlan {
+        let name = format!("{}.{}", owner.name.as_str(), field.name.as_str());
+        let place = Place { name: &name, of: (owner, &field.name) };
+        let mut node = self.node(place, Target::of(&field.ty, Some(owner), is_pointer(field)), &field.rules);
         if field.inline {
             if let Inner::Struct(at) = node.inner {
                 node.inner = Inner::Inlined(at);
@@ -256,11 +332,24 @@ impl Compiler<'_> {
         } else {
             (node.before, node.after) = self.custom_rules(owner, &field.name);
         }
-        FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place), ignores_absent: false }
+        let mut names = self.tables.names.iter();
+        let shown = names.find(|name| key((name.of)()) == key(owner) && name.field == &*field.name);
+        let mut replacements = self.tables.replacements.iter().copied();
+        let skips = self.tables.skips.get(&key(owner)).into_iter().flatten().copied();
+        FieldPlan {
+            name: field.name.clone(),
+            rank,
+            shown: shown.map_or_else(|| field.name.clone(), |name| Text::Static(name.shown)),
+            skips: skips.filter(|skip| skip.field.is_empty() || skip.field == &*field.name).collect(),
+            replacement: replacements.find(|other| key((other.of)()) == key(owner) && other.field == &*field.name),
+            node,
+            choice: self.choice(owner, field, &name),
+            ignores_absent: false,
+        }
     }
 
     /// The rules of a value: those for its items are added to the items' own.
-    fn node(&mut self, place: &str, on: Target<'_>, rules: &[Rule]) -> Node {
+    fn node(&mut self, place: Place<'_>, on: Target<'_>, rules: &[Rule]) -> Node {
         let ty = on.ty;
         let opaque = rules.iter().any(|rule| matches!(rule, Rule::Opaque));
         let (mut own, mut values, mut keys): (Vec<Rule>, Vec<Rule>, Vec<Rule>) = Default::default();
@@ -278,9 +367,9 @@ impl Compiler<'_> {
         let mut problems = Vec::new();
         let (checks, last) = (compile(&own, on, &mut problems), compile(&last, on, &mut problems));
         let keys = compile(&keys, on.item(&Type::String), &mut problems);
-        self.report(place, problems);
+        self.report(place.name, problems);
         let inner = match ty {
-            Type::Struct(schema) if !opaque => Inner::Struct(self.of(schema)),
+            Type::Struct(schema) if !opaque => Inner::Struct(self.of(schema, Some(place.of))),
             Type::List(list) => {
                 Inner::List(Box::new(self.node(place, on.item(&list.elem), &values)), Correlation::of(list))
             }
@@ -386,10 +475,8 @@ fn own_fields(schema: &Struct) -> Vec<(Text, usize)> {
     schema.fields.iter().filter(|field| !field.inline).map(|field| (field.name.clone(), usize::MAX)).collect()
 }
 
-/// The fields in validation order.
-fn in_order(schema: &Struct) -> Vec<&Field> {
-    let first =
-        schema.validation_order.iter().filter_map(|name| schema.fields.iter().find(|field| &*field.name == *name));
-    let rest = schema.fields.iter().filter(|field| !schema.validation_order.contains(&&*field.name));
-    first.chain(rest).collect()
+/// The fields as they are validated: those that are named first, then the others.
+fn in_order<'s>(schema: &'s Struct, first: &[&str]) -> Vec<&'s Field> {
+    let rest = schema.fields.iter().filter(|field| !first.contains(&&*field.name));
+    first.iter().filter_map(|name| schema.field(name)).chain(rest).collect()
 }

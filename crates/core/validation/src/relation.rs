@@ -3,7 +3,7 @@
 //! that a valid value allocates nothing.
 
 use crate::check::{at, is_pointer, is_set, key_text};
-use crate::error::{ErrorKind, ErrorList};
+use crate::error::{ErrorKind, ErrorList, FoundWith};
 use crate::path::FieldPath;
 use pintle_schema::{Struct, Type, Value};
 use std::collections::HashSet;
@@ -167,6 +167,7 @@ pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mu
     for (index, value) in repeated(field, list).filter(|(_, value)| is_set(value, field.pointer)) {
         errors.duplicate(path.index(index).child(field.name), value.clone());
         errors.origin("distinct");
+        errors.found_with(FoundWith::Item);
     }
 }
 
@@ -176,6 +177,7 @@ pub fn distinct_with_absent(field: &Sibling, list: &Value, path: &FieldPath<'_>,
         let shown = if value.is_null() { Value::from("") } else { value.clone() };
         errors.duplicate(path.index(index).child(field.name), shown);
         errors.origin("distinct");
+        errors.found_with(FoundWith::Item);
     }
 }
 
@@ -184,6 +186,7 @@ pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, error
     for (index, value) in repeated(field, list) {
         errors.duplicate(path.index(index), if value.is_null() { Value::from("") } else { value.clone() });
         errors.origin("distinctItems");
+        errors.found_with(FoundWith::LastOfItem);
     }
 }
 

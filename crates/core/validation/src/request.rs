@@ -5,15 +5,19 @@
 use crate::check::{NULL, Stage, at};
 use crate::comparison::Comparison;
 use crate::error::{ErrorList, FieldError, Twin};
+use crate::location::Location;
 use crate::metadata::{Changes, NameCheck};
+use crate::order;
 use crate::path::FieldPath;
+use crate::plan::Plan;
+use crate::run::{Run, Show};
 use pintle_schema::gates::{
     DECLARATIVE_VALIDATION, DECLARATIVE_VALIDATION_BETA, DECLARATIVE_VALIDATION_TAKEOVER, NO_GATES,
 };
-use pintle_schema::{FieldName, Gate, GateSet, Value, View};
+use pintle_schema::{ApiType, FieldName, Gate, GateSet, Value, View};
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// The operation on the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,12 +167,16 @@ pub struct ValidationContext<'a> {
     root: &'a Value,
     old_root: Option<&'a Value>,
     comparison: Option<&'a Comparison<'a>>,
+    /// The rules of the kind, for those that are run by other rules.
+    pub(crate) rules: Option<(&'a Plan, Show)>,
+    /// The pass over the object.
+    pub(crate) pass: u32,
     notes: Vec<Box<dyn Any>>,
     /// The number of rules that ran.
     pub(crate) steps: usize,
     /// A rule of a stage panicked.
     pub(crate) panicked: bool,
-    /// A step ran the metadata rules that it shares with others, without errors.
+    /// A pass ran the metadata rules that it shares with others, without errors.
     pub(crate) metadata_is_right: bool,
     metadata: Option<Changes<'a>>,
     /// The last large values that were compared, and whether they are the same.
@@ -183,6 +191,8 @@ impl<'a> ValidationContext<'a> {
             root,
             old_root,
             comparison: None,
+            rules: None,
+            pass: 0,
             notes: Vec::new(),
             steps: 0,
             panicked: false,
@@ -196,6 +206,11 @@ impl<'a> ValidationContext<'a> {
     pub fn of_update(request: &'a Request<'a>, comparison: &'a Comparison<'a>) -> Self {
         let (root, old_root) = (comparison.new_object(), comparison.old_object());
         ValidationContext { comparison: Some(comparison), ..ValidationContext::new(request, root, Some(old_root)) }
+    }
+
+    /// With the rules of the kind.
+    pub(crate) fn with_rules(self, plan: &'a Plan, show: Show) -> Self {
+        ValidationContext { rules: Some((plan, show)), ..self }
     }
 
     /// Whether a feature gate is enabled.
@@ -237,6 +252,11 @@ impl<'a> ValidationContext<'a> {
         let same = crate::same(new, old);
         self.compared.set(Some((new_place, old_place, same)));
         same
+    }
+
+    /// Forgets the last comparison, of a value that is dropped now.
+    pub(crate) fn forget_comparison(&self) {
+        self.compared.set(None);
     }
 
     /// Whether an update changed nothing.
@@ -301,6 +321,7 @@ impl<'a> ValidationContext<'a> {
 
     /// The reported errors, and those on which tags and handwritten rules disagree.
     pub(crate) fn settle(mut self) -> (ErrorList, Vec<FieldError>) {
+        self.errors = self.errors.into_sorted();
         if self.errors.0.iter().all(|error| error.twin == Twin::None) {
             return (self.errors, Vec::new());
         }
@@ -328,6 +349,24 @@ impl<'a> ValidationContext<'a> {
         let mut keep = keep.into_iter();
         self.errors.0.retain(|_| keep.next().unwrap_or(true));
         (self.errors, mismatches)
+    }
+
+    /// Validates a field of a struct once more, as kube-apiserver does in some rules; the errors are the rule's.
+    pub fn validate_again<T: ApiType, F>(&mut self, owner: At<'_, T>, field: FieldName<T, F>) {
+        let Some((plan, show)) = self.rules else { return };
+        let Some(of_type) = plan.of_type(T::schema()) else { return };
+        let from = self.errors.0.len();
+        let (value, old) = (owner.new.value(), owner.old.map(View::value));
+        let location = Location { path: owner.path, ..Location::root(value, old, owner.unchanged()) };
+        Run { plan, show, cx: self }.field_of(of_type, field.name(), &location);
+        self.errors.unplace(from);
+    }
+
+    /// The items of a list in which something wrong was found so far in this pass: a field of a struct with rules.
+    pub fn items_with_errors<T: ApiType, F>(&self, owner: &FieldPath<'_>, list: FieldName<T, F>) -> BTreeSet<usize> {
+        let rules = self.rules.and_then(|(plan, _)| plan.of_type(T::schema()));
+        let Some(rank) = rules.and_then(|rules| rules.rank(list.name())) else { return BTreeSet::new() };
+        order::items_with_errors(self.pass, &owner.to(list).ranked(rank), self.errors.keys())
     }
 
     /// The value that an earlier rule stored.

@@ -5,15 +5,16 @@
 use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
 use crate::custom_rule::{CustomRule, When};
 use crate::error::ErrorKind;
+use crate::field_slots::{self, FEW_FIELDS, FIELDS};
 use crate::finder::Finder;
-use crate::item_order;
 use crate::location::Location;
+use crate::order::{Content, Origin, Phase};
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::relation::{Condition, FieldCount, Message, Owner, Sibling};
 use crate::request::ValidationContext;
 use crate::same::{KeyIndex, same};
-use pintle_schema::{Map, Str, Text, Type, Value};
+use pintle_schema::{Map, Type, Value};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -48,20 +49,50 @@ impl Run<'_, '_, '_> {
         fields.iter().filter_map(named).for_each(|field| self.field(field, location.value, &location));
     }
 
+    /// Validates a field of a struct that is anywhere in the object.
+    pub fn field_of(&mut self, plan: &StructPlan, name: &str, owner: &Location<'_>) {
+        if let Some(field) = plan.fields.iter().find(|field| field.name.is(name)) {
+            self.field(field, owner.value, owner);
+        }
+    }
+
+    /// Gives the errors since a number of them their place.
+    #[inline(always)]
+    fn place(&mut self, found_before: usize, phase: Phase, content: Content<'_>, location: &Location<'_>) {
+        if self.cx.errors.0.len() > found_before {
+            self.place_errors(found_before, phase, content, location);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn place_errors(&mut self, found_before: usize, phase: Phase, content: Content<'_>, location: &Location<'_>) {
+        let origin = Origin { plan: self.plan, pass: self.cx.pass, path: location.path, content };
+        self.cx.errors.place(found_before, phase, |phase, nodes| origin.key(phase, nodes));
+    }
+
     fn of(&mut self, index: usize, location: &Location<'_>) {
         let Some(plan) = self.plan.structs.get(index) else { return };
         if !plan.active || location.unchanged && !plan.always {
             return;
         }
-        self.custom_rules(&plan.before, location);
-        if location.unchanged || !self.own_checks(&plan.checks, location) {
+        let content = Content::Struct(index);
+        self.custom_rules(&plan.before, content, location);
+        if location.unchanged {
             self.fields(plan, location);
-        }
-        if !location.unchanged {
+        } else {
+            let found_before = self.cx.errors.0.len();
+            let stopped = self.own_checks(&plan.checks, location);
+            self.place(found_before, Phase::Before, content, location);
+            if !stopped {
+                self.fields(plan, location);
+            }
+            let found_before = self.cx.errors.0.len();
             plan.unions.iter().for_each(|union| self.union(union, location));
             self.own_checks(&plan.last, location);
+            self.place(found_before, Phase::After, content, location);
         }
-        self.custom_rules(&plan.after, location);
+        self.custom_rules(&plan.after, content, location);
     }
 
     /// Runs the rules of a struct, which refer to its own fields.
@@ -84,10 +115,10 @@ impl Run<'_, '_, '_> {
     fn placed_fields<const N: usize>(&mut self, plan: &StructPlan, location: &Location<'_>) {
         let entries = location.value.as_map().map_or(&[][..], Map::entries);
         let mut values = [&NULL; N];
-        let set = place(plan, entries, &mut values);
+        let set = field_slots::find(plan, entries, &mut values);
         // If a struct is absent and there is no old one, only some of its fields can have errors.
         let mut left = if location.old.is_some() { u64::MAX } else { set | plan.checks_absent };
-        while let Some((field, value)) = next(&mut left, plan, &values) {
+        while let Some((field, value)) = field_slots::next(&mut left, plan, &values) {
             if matches!(field.node.inner, Inner::Inlined(_)) {
                 self.field(field, location.value, location);
             } else if !(field.ignores_absent && value.is_null() && location.old.is_none()) {
@@ -98,14 +129,17 @@ impl Run<'_, '_, '_> {
 
     fn field(&mut self, field: &FieldPlan, owner: &Value, location: &Location<'_>) {
         match field.node.inner {
-            Inner::Inlined(inlined) => self.of(inlined, location),
+            Inner::Inlined(inlined) => {
+                let path = location.path.inlined().ranked(field.rank);
+                self.of(inlined, &Location { path: &path, ..*location });
+            }
             _ => self.field_value(field, at(owner, &field.name), location),
         }
     }
 
     fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: &Location<'_>) {
         let old = owner.old.map(|old| at(old, &field.name));
-        let path = owner.path.child(&field.name);
+        let path = owner.path.child(&field.shown).ranked(field.rank);
         let location = Location {
             value,
             old,
@@ -115,10 +149,40 @@ impl Run<'_, '_, '_> {
             again: false,
             several: false,
         };
-        if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
-            self.choice(choice, field.node.checks.pointer, owner, &location);
+        let is_plain = field.skips.is_empty() && field.replacement.is_none();
+        match is_plain || location.unchanged && value.is_null() {
+            true => self.field_in(field, Looked::AtOwn, owner, &location),
+            false => self.special_field(field, owner, &location),
         }
-        self.node(&field.node, owner.unchanged, &location);
+    }
+
+    /// Validates a field that is skipped or replaced at times.
+    #[inline(never)]
+    fn special_field(&mut self, field: &FieldPlan, owner: &Location<'_>, location: &Location<'_>) {
+        let whole = owner.untyped();
+        match field.skips.iter().find(|skip| (skip.when)(&whole, &field.name, self.cx)) {
+            Some(skip) if skip.whole => return,
+            Some(_) => return self.field_in(field, Looked::AtRules, owner, location),
+            None => {}
+        }
+        let replacement = field.replacement.filter(|_| !location.unchanged);
+        match replacement.and_then(|replacement| (replacement.value)(&whole, self.cx)) {
+            Some(value) => {
+                self.field_in(field, Looked::AtOther(&value), owner, location);
+                self.cx.forget_comparison();
+            }
+            None => self.field_in(field, Looked::AtOwn, owner, location),
+        }
+    }
+
+    #[inline(always)]
+    fn field_in(&mut self, field: &FieldPlan, looked: Looked<'_>, owner: &Location<'_>, location: &Location<'_>) {
+        if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
+            let found_before = self.cx.errors.0.len();
+            self.choice(choice, field.node.checks.pointer, owner, location);
+            self.place(found_before, Phase::Before, Content::Of(&field.node.inner), location);
+        }
+        self.node(&field.node, owner.unchanged, looked, location);
     }
 
     /// Whether an update did not change a value.
@@ -128,40 +192,39 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(always)]
-    fn node(&mut self, node: &Node, owner_unchanged: bool, location: &Location<'_>) {
+    fn node(&mut self, node: &Node, owner_unchanged: bool, looked: Looked<'_>, location: &Location<'_>) {
+        let content = Content::Of(&node.inner);
         let found_before = self.cx.errors.0.len();
         let stopped = match location.unchanged {
             false => self.checks(&node.checks, location),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, location),
         };
-        let found_here = self.cx.errors.0.len();
+        self.place(found_before, Phase::Before, content, location);
         if location.unchanged && !node.always && (owner_unchanged || !node.last.related) {
             return;
         }
-        self.custom_rules(&node.before, location);
-        let found_at_list = self.cx.errors.0.len();
+        self.custom_rules(&node.before, content, location);
         let pointer = node.checks.pointer;
         let absent = pointer && location.value.is_null();
         if !stopped && !absent {
-            match location.old {
+            match (looked, location.old) {
+                (Looked::AtRules, _) => {}
+                (Looked::AtOther(value), _) => self.inner(&node.inner, &Location { value, ..*location }),
                 // If the old pointer is null, there is nothing to compare with.
-                Some(Value::Null) if pointer => self.inner(&node.inner, &Location { old: None, ..*location }),
-                _ => self.inner(&node.inner, location),
-            }
-            if found_here > found_before && matches!(node.inner, Inner::List(..)) {
-                item_order::sort_by_item(&mut self.cx.errors.0, found_before..found_here, location.path);
+                (Looked::AtOwn, Some(Value::Null)) if pointer => {
+                    self.inner(&node.inner, &Location { old: None, ..*location });
+                }
+                (Looked::AtOwn, _) => self.inner(&node.inner, location),
             }
         }
-        let found_below = self.cx.errors.0.len();
+        let found_before = self.cx.errors.0.len();
         match location.unchanged {
             false => _ = self.checks(&node.last, location),
             true if node.last.related && !owner_unchanged => _ = self.related(&node.last, location),
             true => {}
         }
-        if self.cx.errors.0.len() > found_below && found_below > found_at_list {
-            item_order::sort_behind_items(&mut self.cx.errors.0, found_at_list..found_below, location.path);
-        }
-        self.custom_rules(&node.after, location);
+        self.place(found_before, Phase::After, content, location);
+        self.custom_rules(&node.after, content, location);
     }
 
     fn inner(&mut self, inner: &Inner, location: &Location<'_>) {
@@ -173,7 +236,9 @@ impl Run<'_, '_, '_> {
             }
             Inner::Map(keys, node) => {
                 if !location.unchanged {
+                    let found_before = self.cx.errors.0.len();
                     self.keys(keys, location);
+                    self.place(found_before, Phase::Before, Content::Unknown, location);
                 }
                 self.values(location, |run, item| run.item(node, location.unchanged, item));
             }
@@ -183,7 +248,7 @@ impl Run<'_, '_, '_> {
     /// Validates an item of a list or a map.
     fn item(&mut self, node: &Node, owner_unchanged: bool, item: &mut Location<'_>) {
         item.unchanged = owner_unchanged || self.same(item.value, item.old);
-        self.node(node, owner_unchanged, item);
+        self.node(node, owner_unchanged, Looked::AtOwn, item);
     }
 
     /// Runs rules on a value; true if one of them ended its validation.
@@ -405,8 +470,8 @@ impl Run<'_, '_, '_> {
 
     fn values(&mut self, location: &Location<'_>, mut visit: impl FnMut(&mut Self, &mut Location<'_>)) {
         let mut old = KeyIndex::of_value(location.old);
-        for (key, value) in location.value.as_map().into_iter().flat_map(Map::iter) {
-            let path = location.path.key(key);
+        for (rank, (key, value)) in (0..).zip(location.value.as_map().into_iter().flat_map(Map::iter)) {
+            let path = location.path.key(key).ranked(rank);
             let old = old.get(key);
             visit(self, &mut Location { value, old, path: &path, ..*location });
         }
@@ -428,13 +493,13 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(always)]
-    fn custom_rules(&mut self, rules: &[&'static CustomRule], location: &Location<'_>) {
+    fn custom_rules(&mut self, rules: &[&'static CustomRule], content: Content<'_>, location: &Location<'_>) {
         if !rules.is_empty() {
-            self.each_custom_rule(rules, location);
+            self.each_custom_rule(rules, content, location);
         }
     }
 
-    fn each_custom_rule(&mut self, rules: &[&'static CustomRule], location: &Location<'_>) {
+    fn each_custom_rule(&mut self, rules: &[&'static CustomRule], content: Content<'_>, location: &Location<'_>) {
         for rule in rules {
             if location.unchanged && !rule.when.has(When::ALWAYS) || !rule.when.runs_on(self.cx.request) {
                 continue;
@@ -445,6 +510,7 @@ impl Run<'_, '_, '_> {
             if rule.when.has(When::COVERED) {
                 self.cx.mark_covered(from);
             }
+            self.place(from, rule.phase, content, location);
         }
     }
 
@@ -532,42 +598,13 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// As many fields as most structs have, and as those with the most rules have; in others they are searched one by
-/// one.
-const FEW_FIELDS: usize = 12;
-const FIELDS: usize = 48;
-
-/// Finds the values of the fields with rules, in one pass: canonical values have their fields in schema order.
-/// Returns a bit for each that is present.
-fn place<'v, const N: usize>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; N]) -> u64 {
-    let (mut names, mut set) = (plan.order.iter(), 0);
-    for (key, value) in entries {
-        let key = key.as_str();
-        let is = |(name, _): &&(Text, usize)| name.is(key);
-        let before = names.clone();
-        let Some((_, place)) = names.find(is).or_else(|| {
-            names = plan.order.iter();
-            names.find(is)
-        }) else {
-            names = before;
-            continue;
-        };
-        if let Some(slot) = values.get_mut(*place) {
-            *slot = value;
-            set |= 1 << place;
-        }
-    }
-    set
-}
-
-/// The field of the lowest bit, which is cleared, and its value.
-#[inline]
-fn next<'p, 'v, const N: usize>(
-    left: &mut u64,
-    plan: &'p StructPlan,
-    values: &[&'v Value; N],
-) -> Option<(&'p FieldPlan, &'v Value)> {
-    let at = left.trailing_zeros() as usize;
-    *left &= left.wrapping_sub(1);
-    Some((plan.fields.get(at)?, values.get(at)?))
+/// What is validated of a value besides its rules.
+#[derive(Clone, Copy)]
+enum Looked<'r> {
+    /// Its content.
+    AtOwn,
+    /// Another content.
+    AtOther(&'r Value),
+    /// Nothing.
+    AtRules,
 }

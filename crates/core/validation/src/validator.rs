@@ -4,10 +4,11 @@
 use crate::comparison::Comparison;
 use crate::custom_rule::Untyped;
 use crate::error::{ErrorKind, ErrorList, FieldError};
-use crate::kind::{CREATE, Group, KindRules, Step, UPDATE};
+use crate::kind::{CREATE, Group, KindRules, Pass, UPDATE};
 use crate::metadata;
+use crate::order::{self, Phase};
 use crate::path::FieldPath;
-use crate::plan::{CustomRules, Plan, key};
+use crate::plan::{Plan, Tables, key};
 use crate::request::{Operation, Request, ValidationContext};
 use crate::run::{Run, Show};
 use pintle_schema::compiled::unique_id;
@@ -62,7 +63,7 @@ pub trait ObjectRule: Send + Sync {
 
 /// The rules of all groups.
 pub struct Validator {
-    custom_rules: CustomRules,
+    tables: Tables,
     object: Option<Arc<dyn ObjectRule>>,
     kinds: ByPlace<&'static KindRules>,
     /// The owner of the plans that are stored with schemas.
@@ -86,15 +87,13 @@ pub struct ValidationResult {
 
 impl Validator {
     pub fn new(groups: &[&'static Group]) -> Self {
-        let mut custom_rules = CustomRules::new();
+        let mut tables = Tables::default();
         let mut kinds = ByPlace::default();
         for group in groups {
-            for rule in group.custom_rules {
-                custom_rules.entry(key((rule.of)())).or_default().push(rule);
-            }
+            tables.add(group);
             kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
         }
-        Validator { custom_rules, object: None, kinds, id: unique_id(), show: |_, value, _| value.clone() }
+        Validator { tables, object: None, kinds, id: unique_id(), show: |_, value, _| value.clone() }
     }
 
     /// The rules of a kind that is only known at run time.
@@ -109,17 +108,17 @@ impl Validator {
 
     /// The compiled rules of a kind.
     pub fn plan(&self, schema: &Struct) -> Arc<Plan> {
-        schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, &self.custom_rules))
+        schema.compiled.get_or_insert_with(self.id, || Plan::new(schema, &self.tables))
     }
 
     /// A kind's effective rules as a tree of text.
     pub fn tree(&self, schema: &Struct) -> String {
-        crate::docs::tree(schema, &self.custom_rules)
+        crate::docs::tree(schema, &self.tables.custom_rules)
     }
 
     /// How many handwritten rules are registered at a type and its fields.
     pub fn handwritten(&self, schema: &Struct) -> usize {
-        self.custom_rules.get(&key(schema)).map_or(0, Vec::len)
+        self.tables.custom_rules.get(&key(schema)).map_or(0, Vec::len)
     }
 
     /// Validates a canonical object of a kind, in its storage version.
@@ -152,16 +151,21 @@ impl Validator {
         schema: &Struct,
         object: &Value,
         old: Option<&Value>,
-        mut cx: ValidationContext<'_>,
+        cx: ValidationContext<'_>,
     ) -> ValidationResult {
         let plan = self.plan(schema);
-        let steps = self.steps(schema, cx.request);
+        let mut cx = cx.with_rules(&plan, self.show);
+        let passes = self.passes(schema, cx.request);
         let mut warnings = Vec::new();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             if let Some(rule) = self.object.as_ref().filter(|_| cx.request.environment.other_type().is_some()) {
                 return rule.validate_of_other_type(object, old, &mut cx.errors, &mut warnings);
             }
-            steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old));
+            for pass in passes {
+                if self.run(pass, &plan, &mut cx, object, old) {
+                    return;
+                }
+            }
             if let Some(rule) = &self.object {
                 rule.validate(object, old, cx.request.subresource, &mut cx.errors, &mut warnings);
             }
@@ -185,40 +189,57 @@ impl Validator {
         request: &Request<'_>,
     ) -> ErrorList {
         let plan = self.plan(schema);
-        let mut cx = ValidationContext::new(request, object, old);
+        let mut cx = ValidationContext::new(request, object, old).with_rules(&plan, self.show);
         Run { plan: &plan, show: self.show, cx: &mut cx }.fields_inside(name, fields, object, old);
         cx.settle().0
     }
 
-    fn steps(&self, schema: &Struct, request: &Request<'_>) -> &'static [Step] {
+    fn passes(&self, schema: &Struct, request: &Request<'_>) -> &'static [Pass] {
         let kind = self.kinds.get(&key(schema));
         match request.operation {
             Operation::Create => kind.map_or(CREATE, |kind| kind.create),
             Operation::Update if request.subresource.is_empty() => kind.map_or(UPDATE, |kind| kind.update),
             Operation::Update => {
                 let mut parts = kind.into_iter().flat_map(|kind| kind.parts);
-                parts.find(|(name, _)| *name == request.subresource).map_or(UPDATE, |(_, steps)| steps)
+                parts.find(|(name, _)| *name == request.subresource).map_or(UPDATE, |(_, passes)| passes)
             }
         }
     }
 
-    fn run(&self, step: &Step, plan: &Plan, cx: &mut ValidationContext<'_>, object: &Value, old: Option<&Value>) {
-        match step {
-            Step::Metadata | Step::PlainMetadata => {
+    /// Runs a pass; true if it ends validation.
+    fn run(
+        &self,
+        pass: &Pass,
+        plan: &Plan,
+        cx: &mut ValidationContext<'_>,
+        object: &Value,
+        old: Option<&Value>,
+    ) -> bool {
+        let found_before = cx.errors.0.len();
+        let whole = Untyped { value: object, old, path: &FieldPath::ROOT };
+        match pass {
+            Pass::Metadata | Pass::PlainMetadata => {
                 let changes = cx.metadata();
                 let ValidationContext { request, metadata_is_right: right, errors, .. } = cx;
                 metadata::anew(changes, request.namespaced, request.name_check, right, errors);
             }
-            Step::MetadataUpdate | Step::PlainMetadataUpdate => {
+            Pass::MetadataUpdate | Pass::PlainMetadataUpdate => {
                 metadata::update(cx.metadata(), &mut cx.metadata_is_right, &mut cx.errors);
             }
-            Step::Rules => Run { plan, show: self.show, cx }.object(object, old),
-            Step::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),
-            Step::Rule(rule) => rule(&Untyped { value: object, old, path: &FieldPath::ROOT }, cx),
+            Pass::Rules => Run { plan, show: self.show, cx }.object(object, old),
+            Pass::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),
+            Pass::Rule(rule) | Pass::First(rule) => rule(&whole, cx),
         }
         // Only built-in kinds refuse finalizers without a domain; custom resources are warned of them.
-        if self.object.is_none() && matches!(step, Step::Metadata | Step::MetadataUpdate) {
+        if self.object.is_none() && matches!(pass, Pass::Metadata | Pass::MetadataUpdate) {
             metadata::kube_finalizers(cx.metadata(), &mut cx.errors);
         }
+        let has_found = cx.errors.0.len() > found_before;
+        if has_found {
+            let number = cx.pass;
+            cx.errors.place(found_before, Phase::Before, |_, _| order::of_pass(number));
+        }
+        cx.pass += 1;
+        has_found && matches!(pass, Pass::First(_))
     }
 }

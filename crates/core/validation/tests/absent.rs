@@ -4,7 +4,7 @@ mod common;
 
 use pintle_schema::gates::NO_GATES;
 use pintle_schema::{ApiType, Value, value};
-use pintle_validation::{Group, KindRules, Step};
+use pintle_validation::{Group, KindRules, Pass};
 
 /// A part whose fields are validated by the struct that contains it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -47,8 +47,9 @@ struct Whole {
 }
 
 static GROUP: Group = Group {
-    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
+    kinds: &[KindRules { create: &[Pass::Rules], update: &[Pass::Rules], parts: &[], of: Whole::schema }],
     custom_rules: &[],
+    ..Group::NONE
 };
 
 fn validate(new: Value, old: Option<Value>) -> Vec<String> {

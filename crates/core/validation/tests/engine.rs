@@ -5,7 +5,7 @@ mod common;
 use pintle_schema::gates::{DECLARATIVE_VALIDATION, DECLARATIVE_VALIDATION_BETA};
 use pintle_schema::rules::{ErrorKind, Fault, Payload, RuleFunction, RuleInput};
 use pintle_schema::{ApiType, Gate, GateSet, Type, Value, string_type, value};
-use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type};
+use pintle_validation::{At, CustomRule, Group, KindRules, Pass, ValidationContext, at_field, at_type, field_order};
 use std::collections::BTreeMap;
 
 const GATE: Gate = Gate::new("Gate", &[pintle_schema::gates::alpha(36)]);
@@ -67,7 +67,6 @@ struct Rule {
 
 /// The whole.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("color"))]
 struct Whole {
     /// Parts.
     #[k8s(proto = 1, optional, list_type = map, list_map_keys("name"), unique, max_items = 3)]
@@ -172,11 +171,16 @@ fn last(at: At<'_, Whole>, cx: &mut ValidationContext<'_>) {
 }
 
 static GROUP: Group = Group {
-    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
+    kinds: &[KindRules { create: &[Pass::Rules], update: &[Pass::Rules], parts: &[], of: Whole::schema }],
     custom_rules: HAND,
+    orders: &[field_order!(Whole: [COLOR])],
+    ..Group::NONE
 };
-static HAND: &[CustomRule] =
-    &[at_field!(Whole::ALPHA, alpha, COVERED), at_field!(Rule::VERB, verb, ALWAYS), at_type!(Whole, last, AFTER)];
+static HAND: &[CustomRule] = &[
+    at_field!(Whole::ALPHA, alpha, COVERED),
+    at_field!(Rule::VERB, verb, ALWAYS),
+    at_type!(Whole, last, phase = After),
+];
 
 struct Validation {
     lines: Vec<String>,

@@ -4,7 +4,7 @@ mod common;
 
 use pintle_schema::gates::alpha;
 use pintle_schema::{ApiType, Gate, GateSet, Value, value};
-use pintle_validation::{Group, KindRules, Step};
+use pintle_validation::{Group, KindRules, Pass};
 
 const MORE: Gate = Gate::new("More", &[alpha(36)]);
 
@@ -25,8 +25,9 @@ struct Whole {
 }
 
 static GROUP: Group = Group {
-    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
+    kinds: &[KindRules { create: &[Pass::Rules], update: &[Pass::Rules], parts: &[], of: Whole::schema }],
     custom_rules: &[],
+    ..Group::NONE
 };
 
 fn validate(new: Value, old: Option<Value>, on: bool) -> Vec<String> {

@@ -4,7 +4,7 @@ mod common;
 
 use pintle_schema::gates::ALL_GATES;
 use pintle_schema::{ApiType, Struct, Value, value};
-use pintle_validation::{Group, KindRules, Step};
+use pintle_validation::{Group, KindRules, Pass};
 use std::collections::BTreeMap;
 
 /// A port.
@@ -133,10 +133,11 @@ struct Holder {
 
 static GROUP: Group = Group {
     kinds: &[
-        KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Thing::schema },
-        KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Holder::schema },
+        KindRules { create: &[Pass::Rules], update: &[Pass::Rules], parts: &[], of: Thing::schema },
+        KindRules { create: &[Pass::Rules], update: &[Pass::Rules], parts: &[], of: Holder::schema },
     ],
     custom_rules: &[],
+    ..Group::NONE
 };
 
 fn validate(new: &Value, old: Option<&Value>) -> Vec<String> {

@@ -64,7 +64,7 @@ impl Lint {
         if std::ptr::eq(served, stored) || !self.seen.insert((address(served), address(stored))) {
             return;
         }
-        let (here, there) = (of_struct(served), of_struct(stored));
+        let (here, there) = (shown(&served.rules), shown(&stored.rules));
         self.differ(served, "", &here, &there);
         for field in served.fields.iter() {
             let Some(other) = stored.fields.iter().find(|other| other.name == field.name) else { continue };
@@ -100,13 +100,6 @@ fn innermost(ty: &Type) -> Option<&Struct> {
 
 fn shown(rules: &[Rule]) -> String {
     rules.iter().map(show).collect::<Vec<_>>().join(", ")
-}
-
-/// The rules of a struct as a whole, in order.
-fn of_struct(schema: &Struct) -> String {
-    let first = schema.validation_order.join(", ");
-    let order = if first.is_empty() { String::new() } else { format!("validation_order({first})") };
-    [shown(&schema.rules), order].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Limits that a parent sets for a field and that the field's own limits make redundant.
@@ -161,7 +154,7 @@ mod tests {
 
     /// The whole as it was.
     #[derive(ApiType, Clone, Default, PartialEq)]
-    #[k8s(validation_order("number"))]
+    #[k8s(at_least_one("number"))]
     struct Older {
         /// A number.
         #[k8s(proto = 3, maximum = 4)]
@@ -179,7 +172,7 @@ mod tests {
             "Whole.part: subfield(size)(minimum = 3) says less than the type itself says",
             "Whole.parts: a list whose items have keys has no list_type",
             "Older.number: rules differ from the storage version's: [maximum = 4] and [maximum = 3]",
-            "Older: rules differ from the storage version's: [validation_order(number)] and []",
+            "Older: rules differ from the storage version's: [at_least_one(\"number\")] and []",
         ];
         assert!(
             problems.len() == expected.len()

@@ -426,7 +426,6 @@ pub(super) fn run_time_schema() -> Struct {
         preserve_unknown: false,
         compiled: Default::default(),
         rules: Slice::Static(&[]),
-        validation_order: &[],
         union: None,
     };
     let spec = object(vec![field("image", Type::String)]);

@@ -108,7 +108,6 @@ pub fn structure(fields: Vec<Field>) -> Struct {
         atomic: false,
         form: Form::Plain,
         rules: Slice::Static(&[]),
-        validation_order: &[],
         union: None,
         preserve_unknown: false,
         compiled: Default::default(),

@@ -1,18 +1,18 @@
-//! Validation steps of the `apiextensions.k8s.io` group. The rules are in `pintle-extensions`.
+//! Validation passes of the `apiextensions.k8s.io` group. The rules are in `pintle-extensions`.
 
 use pintle_extensions::definition;
 use pintle_resource::Written;
 use pintle_schema::{ApiType, View};
 use pintle_types::apiextensions::v1beta1::CustomResourceDefinition;
-use pintle_validation::{Group, KindRules, Step, Untyped, ValidationContext, metadata};
+use pintle_validation::{Group, KindRules, Pass, Untyped, ValidationContext, metadata};
 
 /// The group's kind, in the version that it is stored in.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: &[] };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: &[], ..Group::NONE };
 
 static KINDS: &[KindRules] = &[KindRules {
-    create: &[Step::Rule(metadata_of_new), Step::Rule(whole)],
-    update: &[Step::PlainMetadataUpdate, Step::Rule(whole)],
-    parts: &[("status", &[Step::PlainMetadataUpdate, Step::Rule(status)])],
+    create: &[Pass::Rule(metadata_of_new), Pass::Rule(whole)],
+    update: &[Pass::PlainMetadataUpdate, Pass::Rule(whole)],
+    parts: &[("status", &[Pass::PlainMetadataUpdate, Pass::Rule(status)])],
     ..KindRules::of(CustomResourceDefinition::schema)
 }];
 

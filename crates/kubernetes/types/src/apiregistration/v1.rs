@@ -42,14 +42,6 @@ pub struct ServiceReference {
 /// API group version and the server responsible for it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 6, name = "priority"))]
-#[k8s(validation_order(
-    "group",
-    "version",
-    "groupPriorityMinimum",
-    "versionPriority",
-    "caBundle",
-    "insecureSkipTLSVerify"
-))]
 pub struct APIServiceSpec {
     /// Service to forward to; served locally when unset.
     #[k8s(proto = 1, optional)]

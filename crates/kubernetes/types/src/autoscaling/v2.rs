@@ -33,7 +33,6 @@ pub struct HorizontalPodAutoscaler {
 
 /// What to scale, between which limits and by which metrics.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("minReplicas", "maxReplicas"))]
 pub struct HorizontalPodAutoscalerSpec {
     /// Workload whose scale subresource is adjusted.
     #[k8s(proto = 1, always)]
@@ -74,7 +73,6 @@ pub struct CrossVersionObjectReference {
 
 /// One signal for scaling; the field matching its type is filled.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("type", "object", "external", "pods"))]
 pub struct MetricSpec {
     /// Where the signal comes from.
     #[k8s(proto = 1, always)]
@@ -178,7 +176,6 @@ string_type! {
 
 /// Metric of a single object together with the level aimed for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("describedObject", "metric"))]
 pub struct ObjectMetricSource {
     /// Object that the metric describes.
     #[k8s(proto = 1, always)]
@@ -215,7 +212,6 @@ pub struct ResourceMetricSource {
 
 /// Container resource usage together with the level aimed for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("name", "container"))]
 pub struct ContainerResourceMetricSource {
     /// Resource to watch, such as cpu or memory.
     #[k8s(proto = 1, always, required = "must specify a resource name")]

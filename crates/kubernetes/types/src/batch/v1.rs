@@ -90,7 +90,6 @@ string_type! {
 /// Matches failed pods by the exit codes of their containers; containers that exited with 0 are
 /// left out.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("operator"))]
 pub struct PodFailurePolicyOnExitCodesRequirement {
     /// Restricts the check to the container or init container of this name; absent checks all of
     /// them.
@@ -189,24 +188,7 @@ pub struct SuccessPolicyRule {
 
 /// Desired state of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    reserved(name = "failedPodsLimit"),
-    validation_order(
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex",
-        "maxFailedIndexes",
-        "managedBy",
-        "completionMode",
-        "podFailurePolicy",
-        "successPolicy",
-        "podReplacementPolicy",
-        "template"
-    )
-)]
+#[k8s(reserved(name = "failedPodsLimit"))]
 #[k8s(
     subfield(max_failed_indexes)(minimum = 0),
     subfield(backoff_limit_per_index)(when_set(max_failed_indexes)(required = "when maxFailedIndexes is specified"))
@@ -285,7 +267,6 @@ pub struct JobSpec {
 
 /// Observed state of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("active", "succeeded", "failed", "ready", "terminating"))]
 pub struct JobStatus {
     /// Latest observed conditions; a Job is finished once "Complete" or "Failed" is True.
     #[k8s(proto = 1, optional, list_type = atomic, patch_strategy = "merge", patch_merge_key = "type")]
@@ -417,7 +398,6 @@ pub struct CronJobList {
 
 /// Desired state of a CronJob.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("schedule", "startingDeadlineSeconds", "timeZone"))]
 pub struct CronJobSpec {
     /// When to run, in the five-field cron format, such as "*/15 `*` `*` `*` *", or a macro like
     /// "@hourly".

@@ -29,7 +29,6 @@ pub struct CertificateSigningRequest {
 
 /// Certificate request plus the identity of its author.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("request", "usages"))]
 pub struct CertificateSigningRequestSpec {
     /// PKCS#10 request in a PEM `CERTIFICATE REQUEST` block.
     #[k8s(proto = 1, always)]

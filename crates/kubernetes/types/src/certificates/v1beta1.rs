@@ -128,7 +128,6 @@ pub struct PodCertificateRequest {
 
 /// Identity of the pod and the key to be certified.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("signerName", "unverifiedUserAnnotations"))]
 pub struct PodCertificateRequestSpec {
     /// Signer that should issue the certificate.
     #[k8s(proto = 1, published = required, always)]

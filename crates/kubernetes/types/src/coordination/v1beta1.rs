@@ -27,7 +27,6 @@ pub struct LeaseCandidate {
 
 /// Which lease a candidate wants and how it qualifies.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("leaseName", "emulationVersion", "binaryVersion", "strategy"))]
 pub struct LeaseCandidateSpec {
     /// Lease the candidate competes for; cannot change later.
     #[k8s(proto = 1, required, always)]

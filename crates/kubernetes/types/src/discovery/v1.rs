@@ -12,7 +12,6 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 /// Portion of the network endpoints that implement a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(resource(group = "discovery.k8s.io", plural = "endpointslices", namespaced))]
-#[k8s(validation_order("addressType", "ports", "endpoints"))]
 #[k8s(last(subfield(address_type)(fixed)))]
 pub struct EndpointSlice {
     /// The kind and API version of the object.
@@ -47,7 +46,6 @@ string_type! {
 
 /// One logical backend of a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("addresses", "nodeName", "deprecatedTopology", "hostname", "hints"))]
 pub struct Endpoint {
     /// Addresses of this backend, of the type given by the slice.
     #[k8s(proto = 1, required = "must contain at least 1 address", always, list_type = set, max_items = 100)]

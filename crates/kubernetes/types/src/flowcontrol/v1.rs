@@ -40,7 +40,6 @@ pub struct FlowSchemaList {
 
 /// Which requests belong here and how they are treated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("matchingPrecedence", "distinguisherMethod"))]
 pub struct FlowSchemaSpec {
     /// Priority level that handles the matched requests.
     #[k8s(proto = 1, always)]
@@ -281,7 +280,7 @@ pub struct PriorityLevelConfigurationList {
 
 /// Whether and how a level limits its requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(union = "type", validation_order("type", "exempt"))]
+#[k8s(union = "type")]
 pub struct PriorityLevelConfigurationSpec {
     /// Limited for levels with restrictions, Exempt for levels without.
     #[k8s(proto = 1, always, enum)]
@@ -290,7 +289,6 @@ pub struct PriorityLevelConfigurationSpec {
     #[k8s(
         proto = 2,
         published = optional,
-        when(type = "Exempt")(forbidden = "must be nil if the type is not Limited"),
         when(type = "Limited")(required = "must not be empty when type is Limited")
     )]
     pub limited: Option<LimitedPriorityLevelConfiguration>,
@@ -376,7 +374,6 @@ string_type! {
 
 /// Queues of a level.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("queueLengthLimit"))]
 pub struct QueuingConfiguration {
     /// Number of queues; more of them separate flows better. 64 when unset.
     #[k8s(

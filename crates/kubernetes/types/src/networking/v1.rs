@@ -179,7 +179,6 @@ pub struct IngressList {
 
 /// Routing rules, fallback backend and TLS settings of an ingress.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("defaultBackend", "rules", "tls", "ingressClassName"))]
 pub struct IngressSpec {
     /// Name of the IngressClass whose controller should implement this ingress.
     #[k8s(proto = 4, optional, format = "dns1123-subdomain")]
@@ -292,7 +291,6 @@ string_type! {
 
 /// A path and the backend that serves matching requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("pathType"))]
 #[k8s(first(subfield(path_type)(required = "pathType must be specified")))]
 pub struct HTTPIngressPath {
     /// Request path to match; has to begin with a slash for most path types.
@@ -448,7 +446,6 @@ pub struct IPAddressSpec {
 
 /// Points at the object an address belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("group", "resource", "name", "namespace"))]
 pub struct ParentReference {
     /// API group of the owning object.
     #[k8s(proto = 1, optional, format = "dns1123-subdomain")]

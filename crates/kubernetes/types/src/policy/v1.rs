@@ -10,7 +10,6 @@ use crate::meta::v1::{Condition, DeleteOptions, LabelSelector, ListMeta, ObjectM
 
 /// Pods guarded by a budget and how many of them may be down.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("minAvailable", "maxUnavailable"))]
 pub struct PodDisruptionBudgetSpec {
     /// Count or percentage of selected pods that must survive every eviction.
     #[k8s(proto = 1, optional, format = "int-or-percent", format = "at-most-100-percent")]
@@ -39,7 +38,6 @@ string_type! {
 
 /// Current counts behind the decisions of a disruption budget.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("conditions"))]
 pub struct PodDisruptionBudgetStatus {
     /// Generation of the budget these figures were computed from.
     #[k8s(proto = 1, optional)]

@@ -38,7 +38,7 @@ pub struct PolicyRule {
 
 /// User, group or service account that receives the permissions of a role.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(struct_type = atomic, validation_order("name", "apiGroup", "namespace", "kind"))]
+#[k8s(struct_type = atomic)]
 pub struct Subject {
     /// Type of subject: User, Group or ServiceAccount.
     #[k8s(proto = 1, published = required, always, enum("ServiceAccount", "User", "Group"))]
@@ -92,7 +92,6 @@ pub struct Role {
 /// Grants a role's permissions to subjects within one namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(resource(group = "rbac.authorization.k8s.io", plural = "rolebindings", namespaced))]
-#[k8s(validation_order("roleRef"))]
 pub struct RoleBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -170,7 +169,6 @@ pub struct AggregationRule {
 /// Grants a cluster role to subjects across the entire cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(resource(group = "rbac.authorization.k8s.io", plural = "clusterrolebindings", cluster))]
-#[k8s(validation_order("roleRef"))]
 pub struct ClusterRoleBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -200,7 +200,6 @@ pub struct CSIDriverList {
 
 /// How Kubernetes should treat volumes of a CSI driver.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("fsGroupPolicy"))]
 pub struct CSIDriverSpec {
     /// Whether volumes have to be attached before mounting; true when unset.
     #[k8s(proto = 1, optional, default = true)]

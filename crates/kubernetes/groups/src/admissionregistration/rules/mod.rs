@@ -5,6 +5,7 @@
 
 mod expressions;
 mod matching;
+mod order;
 mod policy;
 mod webhook;
 mod webhook_client;
@@ -14,13 +15,15 @@ use pintle_gates as gates;
 use pintle_schema::ApiType;
 use pintle_types::admissionregistration::{v1, v1beta1};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, When};
+use pintle_validation::{At, CustomRule, Group, KindRules, Pass, Phase, ValidationContext, When};
 
-/// The group's kinds whose steps are not the usual ones, and its rules for the first version.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES_OF_V1 };
+/// The group's kinds whose passes are not the usual ones, and its rules for the first version.
+pub static GROUP: Group =
+    Group { kinds: KINDS, custom_rules: RULES_OF_V1, orders: order::of_v1::ORDERS, ..Group::NONE };
 
 /// The same rules for the version that some kinds are stored in.
-pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, custom_rules: RULES_OF_V1BETA1 };
+pub static GROUP_OF_V1BETA1: Group =
+    Group { kinds: KINDS_OF_V1BETA1, custom_rules: RULES_OF_V1BETA1, orders: order::of_v1beta1::ORDERS, ..Group::NONE };
 
 /// The suffix of the names of objects that are read from files.
 pub const STATIC_SUFFIX: &str = ".static.k8s.io";
@@ -55,14 +58,14 @@ fn name_is_free(policy: At<'_, v1::ValidatingAdmissionPolicy>, cx: &mut Validati
     }
 }
 
-const NAME_IS_FREE: Step = Step::Rule(|object, cx| name_is_free(object.typed(), cx));
+const NAME_IS_FREE: Pass = Pass::Rule(|object, cx| name_is_free(object.typed(), cx));
 
 /// Finalizers need no domain.
 const fn plain(of: fn() -> &'static pintle_schema::Struct) -> KindRules {
     KindRules {
-        create: &[Step::PlainMetadata, Step::Rules, NAME_IS_FREE],
-        update: &[Step::PlainMetadata, Step::Rules],
-        parts: &[("status", &[Step::Rules])],
+        create: &[Pass::PlainMetadata, Pass::Rules, NAME_IS_FREE],
+        update: &[Pass::PlainMetadata, Pass::Rules],
+        parts: &[("status", &[Pass::Rules])],
         of,
     }
 }
@@ -79,17 +82,24 @@ static KINDS_OF_V1BETA1: &[KindRules] =
 
 /// A rule for a type of a version, or for one of its fields, that is written for the first version's.
 macro_rules! rule {
-    ($version:ident :: $of:ident, $rule:expr $(, $when:ident)?) => {
+    ($version:ident :: $of:ident $(:: $field:ident)?, $rule:expr $(, $when:ident)?) => {
+        rule!($version::$of $(:: $field)?, $rule, phase = Before $(, $when)?)
+    };
+    ($version:ident :: $of:ident, $rule:expr, phase = $phase:ident $(, $when:ident)?) => {
         CustomRule {
             name: stringify!($rule),
             of: <$version::$of as ApiType>::schema,
             field: "",
             when: When(0 $(| When::$when)?),
+            phase: Phase::$phase,
             run: |value, cx| $rule(value.typed(), cx),
         }
     };
-    ($version:ident :: $of:ident :: $field:ident, $rule:expr $(, $when:ident)?) => {
-        CustomRule { field: $version::$of::$field.name(), ..rule!($version::$of, $rule $(, $when)?) }
+    ($version:ident :: $of:ident :: $field:ident, $rule:expr, phase = $phase:ident $(, $when:ident)?) => {
+        CustomRule {
+            field: $version::$of::$field.name(),
+            ..rule!($version::$of, $rule, phase = $phase $(, $when)?)
+        }
     };
 }
 
@@ -101,11 +111,11 @@ macro_rules! of_version {
             rule!($version::MatchCondition, policy::match_condition, ALWAYS),
             rule!($version::ParamKind, policy::param_kind),
             rule!($version::ParamRef, policy::param_name),
-            rule!($version::ParamRef, policy::param_ref, AFTER),
+            rule!($version::ParamRef, policy::param_ref, phase = After),
             rule!($version::Variable, policy::variable, ALWAYS),
             rule!($version::Mutation, policy::mutation, ALWAYS),
-            rule!($version::MutatingAdmissionPolicySpec::MATCH_CONSTRAINTS, matching::mutable_operations, AFTER),
-            rule!($version::MutatingAdmissionPolicyBindingSpec::MATCH_RESOURCES, matching::mutable_operations, AFTER),
+            rule!($version::MutatingAdmissionPolicySpec::MATCH_CONSTRAINTS, matching::mutable_operations, phase = After),
+            rule!($version::MutatingAdmissionPolicyBindingSpec::MATCH_RESOURCES, matching::mutable_operations, phase = After),
             $($own),*
         ]
     };

@@ -4,21 +4,28 @@ use crate::rules::{invalid_each, items};
 use pintle_schema::{ApiType, View, base64, names};
 use pintle_types::apiregistration::v1::{APIService, APIServiceCondition, APIServiceSpec, APIServiceStatus};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type, step};
+use pintle_validation::{
+    At, CustomRule, FieldOrder, Group, KindRules, Pass, ValidationContext, at_field, at_type, field_order, pass,
+};
 
 /// The group's kind and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, orders: ORDERS, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[KindRules {
-    create: &[step!(APIService, name), Step::PlainMetadata, Step::Rules],
-    update: &[Step::PlainMetadataUpdate, step!(APIService, name), Step::PlainMetadata, Step::Rules],
-    parts: &[("status", &[Step::PlainMetadataUpdate, Step::Rules])],
+    create: &[pass!(APIService, name), Pass::PlainMetadata, Pass::Rules],
+    update: &[Pass::PlainMetadataUpdate, pass!(APIService, name), Pass::PlainMetadata, Pass::Rules],
+    parts: &[("status", &[Pass::PlainMetadataUpdate, Pass::Rules])],
     ..KindRules::of(APIService::schema)
 }];
 
+/// The types whose fields kube-apiserver validates in another order than that of the struct.
+static ORDERS: &[FieldOrder] = &[field_order!(APIServiceSpec: [
+    GROUP, VERSION, GROUP_PRIORITY_MINIMUM, VERSION_PRIORITY, CA_BUNDLE, INSECURE_SKIP_TLS_VERIFY
+])];
+
 static RULES: &[CustomRule] = &[
     at_field!(APIServiceSpec::CA_BUNDLE, local_needs_no_certificate, ALWAYS | ON_CREATE | ON_UPDATE),
-    at_type!(APIServiceSpec, certificate_or_trust, AFTER),
+    at_type!(APIServiceSpec, certificate_or_trust, phase = After),
     at_field!(APIServiceStatus::CONDITIONS, conditions),
 ];
 

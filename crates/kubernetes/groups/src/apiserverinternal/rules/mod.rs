@@ -7,23 +7,23 @@ use pintle_types::apiserverinternal::v1alpha1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{
-    At, CustomRule, FieldPath, Group, KindRules, Step, ValidationContext, at_field, at_type, step,
+    At, CustomRule, FieldPath, Group, KindRules, Pass, ValidationContext, at_field, at_type, pass,
 };
 
 /// The group's kind and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[KindRules {
-    create: &[step!(StorageVersion, name), Step::Metadata, Step::Rules],
+    create: &[pass!(StorageVersion, name), Pass::Metadata, Pass::Rules],
     update: &[],
-    parts: &[("status", &[Step::Field(StorageVersion::STATUS.name())])],
+    parts: &[("status", &[Pass::Field(StorageVersion::STATUS.name())])],
     of: StorageVersion::schema,
 }];
 
 static RULES: &[CustomRule] = &[
-    at_type!(ServerStorageVersion, versions, AFTER),
+    at_type!(ServerStorageVersion, versions, phase = After),
     at_field!(StorageVersionStatus::COMMON_ENCODING_VERSION, common_version, ALWAYS),
-    at_type!(StorageVersionStatus, conditions, AFTER),
+    at_type!(StorageVersionStatus, conditions, phase = After),
 ];
 
 /// The name consists of group and resource.

@@ -17,12 +17,6 @@ pub fn strategy(strategy: At<'_, DaemonSetUpdateStrategy>, cx: &mut ValidationCo
     workload::known(kind, &["RollingUpdate", "OnDelete"], strategy, cx);
 }
 
-/// Nothing is said of a rolling update that does not take place.
-pub fn rolling_update_alone(strategy: At<'_, DaemonSetUpdateStrategy>, cx: &mut ValidationContext<'_>) {
-    let kind = strategy.new.field(DaemonSetUpdateStrategy::TYPE).value();
-    workload::only_if_rolling(kind, &strategy.path.to(DaemonSetUpdateStrategy::ROLLING_UPDATE), cx);
-}
-
 /// Pods are replaced either before or after their successors start.
 pub fn rolling_update(update: At<'_, RollingUpdateDaemonSet>, cx: &mut ValidationContext<'_>) {
     let unavailable = workload::is_none(update.new.field(RollingUpdateDaemonSet::MAX_UNAVAILABLE));

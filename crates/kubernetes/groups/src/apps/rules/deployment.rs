@@ -18,9 +18,8 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
 }
 
 /// The template matters only if its selector is valid.
-pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
-    let spec = cx.root::<Deployment>().field(Deployment::SPEC);
-    workload::only_with_valid_selector(spec.field(DeploymentSpec::SELECTOR), template, |_| false, cx);
+pub fn has_wrong_selector(spec: At<'_, DeploymentSpec>, _: &ValidationContext<'_>) -> bool {
+    workload::is_wrong(spec.new.field(DeploymentSpec::SELECTOR))
 }
 
 /// A deadline leaves time for a pod to become available.
@@ -35,12 +34,6 @@ pub fn progress_deadline(spec: At<'_, DeploymentSpec>, cx: &mut ValidationContex
 /// Old pods go before new ones come, or while they do.
 pub fn strategy(strategy: At<'_, DeploymentStrategy>, cx: &mut ValidationContext<'_>) {
     workload::known(strategy.new.field(DeploymentStrategy::TYPE).value(), &["Recreate", "RollingUpdate"], strategy, cx);
-}
-
-/// Nothing is said of a rolling update that does not take place.
-pub fn rolling_update_alone(strategy: At<'_, DeploymentStrategy>, cx: &mut ValidationContext<'_>) {
-    let kind = strategy.new.field(DeploymentStrategy::TYPE).value();
-    workload::only_if_rolling(kind, &strategy.path.to(DeploymentStrategy::ROLLING_UPDATE), cx);
 }
 
 /// Without a pod that may be missing or be more, nothing can be replaced.

@@ -18,7 +18,6 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
 }
 
 /// The template matters only if its selector is valid.
-pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
-    let spec = cx.root::<ReplicaSet>().field(ReplicaSet::SPEC);
-    workload::only_with_valid_selector(spec.field(ReplicaSetSpec::SELECTOR), template, |_| false, cx);
+pub fn has_wrong_selector(spec: At<'_, ReplicaSetSpec>, _: &ValidationContext<'_>) -> bool {
+    workload::is_wrong(spec.new.field(ReplicaSetSpec::SELECTOR))
 }

@@ -3,15 +3,17 @@
 use super::workload;
 use crate::core::rules::pod::annotations as annotations_of_pods;
 use crate::rules::internal_form::in_full;
-use crate::rules::{items, put_before, text_in};
+use crate::rules::items;
 use pintle_gates as gates;
 use pintle_schema::{Value, names};
 use pintle_types::apps::v1::{
     RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
 };
-use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
+use pintle_types::core::v1::{
+    PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, PodSpec, PodTemplateSpec, Volume, VolumeSource,
+};
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
-use pintle_validation::{At, ErrorKind, FieldError, ValidationContext, metadata as general, same_at};
+use pintle_validation::{At, Operation, ValidationContext, metadata as general, same_at};
 
 /// It selects by something that can be selected by.
 pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationContext<'_>) {
@@ -24,24 +26,22 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContex
     workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
 }
 
-/// The template matters only if its selector is valid, except for what a StatefulSet never allows.
-pub fn template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
-    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
-    let path = template.path.to(PodTemplateSpec::SPEC);
-    let (restarts, deadline) =
-        (path.to(PodSpec::RESTART_POLICY).to_string(), path.to(PodSpec::ACTIVE_DEADLINE_SECONDS).to_string());
-    let keep = |error: &FieldError| match error.kind {
-        ErrorKind::NotSupported => error.field == restarts && error.detail == "supported values: \"Always\"",
-        ErrorKind::Forbidden => error.field == deadline,
-        _ => false,
-    };
-    workload::only_with_valid_selector(spec.field(StatefulSetSpec::SELECTOR), template, keep, cx);
+/// The template matters only if its selector is valid.
+pub fn has_wrong_selector(spec: At<'_, StatefulSetSpec>, _: &ValidationContext<'_>) -> bool {
+    workload::is_wrong(spec.new.field(StatefulSetSpec::SELECTOR))
 }
 
-/// The labels and annotations of its pods are validated again, at the path of the template.
+/// Whether fields that must not change are only compared.
+pub fn is_fixed(spec: At<'_, StatefulSetSpec>, cx: &ValidationContext<'_>) -> bool {
+    spec.old.is_some() && cx.request.operation == Operation::Update && cx.request.subresource.is_empty()
+}
+
+/// The labels and annotations of its pods are validated again, at the path of the template, if its selector is valid.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
-    drop_host_names(template, cx);
-    claims_are_volumes(template, cx);
+    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
+    if workload::is_wrong(spec.field(StatefulSetSpec::SELECTOR)) {
+        return;
+    }
     let metadata = template.new.field(PodTemplateSpec::METADATA);
     let labels = template.path.to(ObjectMeta::LABELS).to_string();
     general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
@@ -50,61 +50,43 @@ pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     annotations_of_pods::of_template(template, cx);
 }
 
-/// Each claim that is made for a pod is a volume of its own, before those of the template and in place of any that has
-/// its name. What was found in the template's volumes is put straight for that.
-fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
-    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
-    let claims = spec.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
-    let claimed: Vec<&str> = claims
-        .iter()
-        .map(|claim| claim.field(PersistentVolumeClaim::METADATA).field(ObjectMeta::NAME).as_str())
-        .collect();
-    if claimed.is_empty() {
-        return;
-    }
-    let volumes = items(template.new.field(PodTemplateSpec::SPEC).field(PodSpec::VOLUMES));
-    let is_claimed = |at: usize| claimed.contains(&text_in(volumes, at, Volume::NAME));
-    let pod = template.path.to(PodTemplateSpec::SPEC);
-    let prefix = format!("{}[", pod.to(PodSpec::VOLUMES));
-    for error in &mut cx.errors.0 {
-        let Some((index, rest)) = error.field.strip_prefix(&prefix).and_then(|rest| rest.split_once(']')) else {
-            continue;
-        };
-        let Ok(index) = index.parse::<usize>() else { continue };
-        let place = claimed.len() + (0..index).filter(|before| !is_claimed(*before)).count();
-        let field = if is_claimed(index) { String::new() } else { format!("{prefix}{place}]{rest}") };
-        error.field = field;
-    }
-    let mounts = pod.to_string();
-    cx.errors.0.retain(|error| {
-        let is_mount = error.kind == ErrorKind::NotFound && error.field.starts_with(&mounts);
-        let found = error.value.as_ref().and_then(Value::as_str).is_some_and(|name| claimed.contains(&name));
-        !(error.field.is_empty() || is_mount && found)
-    });
-    let found = cx.errors.0.len();
-    for (at, name) in claimed.iter().enumerate() {
-        let path = format!("{prefix}{at}].{}", Volume::NAME.name());
-        match *name {
-            "" => {
-                // The volume's claim has the name too.
-                cx.errors.required(format!("{prefix}{at}].persistentVolumeClaim.claimName"), "");
-                cx.errors.required(path, "");
-            }
-            name => cx.errors.invalid_each(path, &Value::from(name), names::dns1123_label(name)),
+/// The template as its pods get it. Each claim that is made for a pod is a volume, before those of the template and in place
+/// of any that has its name, and the names of the host are the set's to give. `None` if that is the template itself.
+pub fn as_pods_get_it(spec: At<'_, StatefulSetSpec>, _: &ValidationContext<'_>) -> Option<Value> {
+    const SPEC: &str = PodTemplateSpec::SPEC.name();
+    const HOST_NAMES: [&str; 2] = [PodSpec::HOSTNAME.name(), PodSpec::SUBDOMAIN.name()];
+    let template = spec.new.field(StatefulSetSpec::TEMPLATE);
+    let pod = template.field(PodTemplateSpec::SPEC);
+    let mut claims: Vec<&str> = Vec::new();
+    for claim in spec.new.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES).iter() {
+        let name = claim.field(PersistentVolumeClaim::METADATA).field(ObjectMeta::NAME).as_str();
+        // A claim twice is one volume; a wrong name is reported each time.
+        if !claims.contains(&name) || !names::dns1123_label(name).is_empty() {
+            claims.push(name);
         }
     }
-    // Volumes are validated before all else of the pod.
-    let inside = format!("{pod}.");
-    put_before(found, |field| field.starts_with(&inside), cx);
+    if claims.is_empty() && HOST_NAMES.iter().all(|field| pod.value().get(field).is_none()) {
+        return None;
+    }
+    let mut template = template.value().clone();
+    for field in HOST_NAMES {
+        template.remove_at(&[SPEC, field]);
+    }
+    let volumes = items(pod.field(PodSpec::VOLUMES)).iter();
+    let others = volumes.filter(|volume| !claims.contains(&volume.str_at(&[Volume::NAME.name()]))).cloned();
+    let volumes: Vec<Value> = claims.iter().map(|name| volume_of_claim(name)).chain(others).collect();
+    if !volumes.is_empty() {
+        template.set_at(&[SPEC, PodSpec::VOLUMES.name()], Value::from(volumes));
+    }
+    Some(template)
 }
 
-/// The names of the host are the set's to give; those in the template are not validated.
-fn drop_host_names(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
-    if !cx.errors.is_empty() {
-        let pod = template.path.to(PodTemplateSpec::SPEC);
-        let names = [pod.to(PodSpec::HOSTNAME), pod.to(PodSpec::SUBDOMAIN)].map(|path| path.to_string());
-        cx.errors.0.retain(|error| !names.contains(&error.field));
-    }
+fn volume_of_claim(name: &str) -> Value {
+    let mut volume = Value::map();
+    volume.set_at(&[Volume::NAME.name()], name);
+    let claim = [VolumeSource::PERSISTENT_VOLUME_CLAIM.name(), PersistentVolumeClaimVolumeSource::CLAIM_NAME.name()];
+    volume.set_at(&claim, name);
+    volume
 }
 
 /// Pods are replaced in turn, or when somebody deletes them.
@@ -117,12 +99,6 @@ pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Validation
             cx.errors.invalid(strategy.path, value, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }
-}
-
-/// Nothing is said of a rolling update that does not take place.
-pub fn rolling_update_alone(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut ValidationContext<'_>) {
-    let kind = strategy.new.field(StatefulSetUpdateStrategy::TYPE).value();
-    workload::only_if_rolling(kind, &strategy.path.to(StatefulSetUpdateStrategy::ROLLING_UPDATE), cx);
 }
 
 /// Pods cannot be replaced while none may be missing.
@@ -145,10 +121,6 @@ const FIXED: [&str; 4] = [
 /// Pods that exist keep their identity.
 pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut ValidationContext<'_>) {
     let Some(old) = spec.old else { return };
-    // Nothing is reported for a claim or a service but that it may not change.
-    let ignored = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];
-    let ignored = ignored.map(|field| spec.path.child(field).to_string());
-    cx.errors.0.retain(|error| !ignored.iter().any(|path| error.field.starts_with(path)));
     if FIXED.iter().any(|field| !same_at(spec.new.value(), old.value(), field)) {
         let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
                       'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \

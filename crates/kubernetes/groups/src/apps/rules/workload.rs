@@ -1,12 +1,12 @@
 //! Rules that all kinds with a pod template share.
 
 use crate::rules::internal_form::in_full;
-use crate::rules::{drop_inside, label_selector};
+use crate::rules::label_selector;
 use pintle_schema::{ApiValue, IntOrString, Value, View};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::formats::percentage;
-use pintle_validation::{At, FieldError, FieldPath, ValidationContext};
+use pintle_validation::{At, ValidationContext};
 
 /// A selector is valid; `detail` is the error's detail if it is not.
 pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut ValidationContext<'_>) {
@@ -23,10 +23,8 @@ pub fn known<T: ApiValue>(kind: &Value, kinds: &[&str], strategy: At<'_, T>, cx:
 }
 
 /// How pods are replaced in turn matters only if they are.
-pub fn only_if_rolling(kind: &Value, rolling_update: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    if kind.as_str() != Some("RollingUpdate") {
-        drop_inside(rolling_update, cx);
-    }
+pub fn is_not_rolling<T>(strategy: At<'_, T>, _: &ValidationContext<'_>) -> bool {
+    strategy.new.value().get("type").and_then(Value::as_str) != Some("RollingUpdate")
 }
 
 /// The selector selects the pods that are made; one that is not set selects none.
@@ -48,18 +46,9 @@ pub fn labels_match(
     });
 }
 
-/// Drops what was found in a template whose selector is not valid, except errors to keep: kube-apiserver does not
-/// validate it then.
-pub fn only_with_valid_selector(
-    selector: View<'_, Option<LabelSelector>>,
-    template: At<'_, PodTemplateSpec>,
-    keep: impl Fn(&FieldError) -> bool,
-    cx: &mut ValidationContext<'_>,
-) {
-    if !cx.errors.is_empty() && selector.some().is_some_and(|selector| !label_selector::is_valid(selector)) {
-        let inside = format!("{}.", template.path);
-        cx.errors.0.retain(|error| !error.field.starts_with(&inside) || keep(error));
-    }
+/// Whether a selector is not valid: kube-apiserver does not look into the template then.
+pub fn is_wrong(selector: View<'_, Option<LabelSelector>>) -> bool {
+    selector.some().is_some_and(|selector| !label_selector::is_valid(selector))
 }
 
 /// Whether a number or percentage is zero; other text counts as zero.

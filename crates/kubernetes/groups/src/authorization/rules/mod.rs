@@ -10,31 +10,31 @@ use pintle_types::authorization::v1::{
     SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SelfSubjectRulesReview, SubjectAccessReview,
     SubjectAccessReviewSpec,
 };
-use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Pass, at_field, at_type, pass};
 
-/// The group's kinds, none of which has the usual steps, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+/// The group's kinds, none of which has the usual passes, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[
     KindRules {
         create: &[
-            Step::Rules,
-            step!(SubjectAccessReview, |at, cx| review::no_metadata(at, SubjectAccessReview::METADATA, cx)),
+            Pass::Rules,
+            pass!(SubjectAccessReview, |at, cx| review::no_metadata(at, SubjectAccessReview::METADATA, cx)),
         ],
         ..KindRules::of(SubjectAccessReview::schema)
     },
     KindRules {
         create: &[
-            Step::Rules,
-            step!(SelfSubjectAccessReview, |at, cx| review::no_metadata(at, SelfSubjectAccessReview::METADATA, cx)),
+            Pass::Rules,
+            pass!(SelfSubjectAccessReview, |at, cx| review::no_metadata(at, SelfSubjectAccessReview::METADATA, cx)),
         ],
         ..KindRules::of(SelfSubjectAccessReview::schema)
     },
     KindRules {
         create: &[
-            Step::Rules,
-            step!(LocalSubjectAccessReview, |at, cx| review::no_metadata(at, LocalSubjectAccessReview::METADATA, cx)),
-            step!(LocalSubjectAccessReview, review::within_namespace),
+            Pass::Rules,
+            pass!(LocalSubjectAccessReview, |at, cx| review::no_metadata(at, LocalSubjectAccessReview::METADATA, cx)),
+            pass!(LocalSubjectAccessReview, review::within_namespace),
         ],
         ..KindRules::of(LocalSubjectAccessReview::schema)
     },

@@ -51,16 +51,17 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut ValidationContext<'_>) {
         let detail = "must populate information for the given metric source";
         cx.errors.required(metric.path.child(expected), detail);
     }
-    // Of several sources only the first is validated.
-    for later in JUDGED.into_iter().filter(|field| is_set(field)).skip(1) {
-        let within = format!("{}.", metric.path.child(later));
-        cx.errors.0.retain(|error| !error.field.starts_with(&within));
-    }
     if SOURCES.iter().filter(|(_, field)| is_set(field)).count() != 1 {
         for (_, field) in SOURCES.iter().filter(|(_, field)| *field != expected && is_set(field)) {
             cx.errors.forbidden(metric.path.child(field), "must populate the given metric source only");
         }
     }
+}
+
+/// Whether a field is a source beside an earlier one: of several sources only the first is validated.
+pub fn is_later_source(metric: At<'_, MetricSpec>, field: &str, _: &ValidationContext<'_>) -> bool {
+    let is_set = |field: &&str| metric.new.value().get(field).is_some_and(|source| !source.is_null());
+    JUDGED.contains(&field) && JUDGED.iter().take_while(|other| **other != field).any(is_set)
 }
 
 /// A target has a type and a value of that type.

@@ -10,23 +10,26 @@ use pintle_schema::{FieldName, Value, View, names, value};
 use pintle_types::batch::v1::{Job, JobSpec, JobStatus};
 use pintle_types::core::v1::{Affinity, Container, PodSpec, PodTemplateSpec, ResourceRequirements};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, ValidationContext, same, same_at};
+use pintle_validation::{At, ValidationContext, metadata as general, same, same_at};
 
 const LEGACY_UID: &str = "controller-uid";
 const LEGACY_NAME: &str = "job-name";
 const UID: &str = "batch.kubernetes.io/controller-uid";
 const NAME: &str = "batch.kubernetes.io/job-name";
 
-/// A job without labels gets those of its template when it is read again: what is wrong with generated ones is reported
-/// for
-/// the template alone.
-pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
-    let labels = labels_of(job.new);
+/// The metadata of a new job. A job without labels gets those of its template when it is read again: generated ones are
+/// validated in the template alone.
+pub fn metadata_of_new(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
+    let (metadata, labels) = (job.new.field(Job::METADATA), labels_of(job.new));
     let mut keys = labels.as_map().into_iter().flat_map(|map| map.keys());
-    if job.new.field(Job::METADATA).field(ObjectMeta::LABELS).value() == labels
-        && keys.all(|key| [LEGACY_UID, LEGACY_NAME, UID, NAME].contains(&&**key))
-    {
-        cx.errors.0.retain(|error| error.field != "metadata.labels");
+    let is_generated = metadata.field(ObjectMeta::LABELS).value() == labels
+        && keys.all(|key| [LEGACY_UID, LEGACY_NAME, UID, NAME].contains(&&**key));
+    let (namespaced, name_check) = (cx.request.namespaced, cx.request.name_check);
+    if is_generated {
+        general::validate_create_but_labels(metadata.value(), namespaced, name_check, &mut cx.errors);
+    } else {
+        general::validate_create(metadata.value(), namespaced, name_check, &mut cx.errors);
+        general::validate_kube_finalizers(metadata.value(), &mut cx.errors);
     }
 }
 

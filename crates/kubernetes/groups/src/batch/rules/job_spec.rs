@@ -5,7 +5,7 @@ use crate::rules::domain_prefixed_path;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{CompletionMode, JobSpec, SuccessPolicy, SuccessPolicyRule};
 use pintle_types::core::v1::{PodSpec, PodTemplateSpec};
-use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
+use pintle_validation::{At, ErrorKind, ErrorPath, FieldPath, ValidationContext};
 
 /// Beyond so many completions, failures are kept track of for few indexes only.
 const MANY_COMPLETIONS: i32 = 100_000;
@@ -142,6 +142,6 @@ fn success_rule(rule: At<'_, SuccessPolicyRule>, completions: i64, cx: &mut Vali
 }
 
 /// An error that shows no value.
-pub(super) fn invalid_without_value(path: impl ToString, detail: &str, cx: &mut ValidationContext<'_>) {
+pub(super) fn invalid_without_value(path: impl ErrorPath, detail: &str, cx: &mut ValidationContext<'_>) {
     cx.errors.push(ErrorKind::Invalid, path, None::<Value>, detail);
 }

@@ -19,16 +19,16 @@ use pintle_types::certificates::v1beta1::{
     ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec,
     PodCertificateRequestStatus,
 };
-use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, FieldOrder, Group, KindRules, Pass, at_field, at_type, field_order, pass};
 
-/// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+/// The group's kinds whose passes are not the usual ones, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, orders: ORDERS, ..Group::NONE };
 
-const UPDATE: &[Step] = &[
-    Step::Metadata,
-    Step::Rules,
-    Step::MetadataUpdate,
-    step!(CertificateSigningRequest, signing_request::each_part_by_its_endpoint),
+const UPDATE: &[Pass] = &[
+    Pass::Metadata,
+    Pass::Rules,
+    Pass::MetadataUpdate,
+    pass!(CertificateSigningRequest, signing_request::each_part_by_its_endpoint),
 ];
 
 static KINDS: &[KindRules] = &[
@@ -38,28 +38,34 @@ static KINDS: &[KindRules] = &[
         ..KindRules::of(CertificateSigningRequest::schema)
     },
     KindRules {
-        create: &[step!(ClusterTrustBundle, trust_bundle::name), Step::Metadata, Step::Rules],
+        create: &[pass!(ClusterTrustBundle, trust_bundle::name), Pass::Metadata, Pass::Rules],
         update: &[
-            step!(ClusterTrustBundle, trust_bundle::name),
-            Step::Metadata,
-            Step::Rules,
-            Step::MetadataUpdate,
-            step!(ClusterTrustBundle, trust_bundle::keeps_signer),
+            pass!(ClusterTrustBundle, trust_bundle::name),
+            Pass::Metadata,
+            Pass::Rules,
+            Pass::MetadataUpdate,
+            pass!(ClusterTrustBundle, trust_bundle::keeps_signer),
         ],
         ..KindRules::of(ClusterTrustBundle::schema)
     },
     KindRules {
-        update: &[Step::MetadataUpdate, step!(PodCertificateRequest, pod_request::keeps_spec)],
+        update: &[Pass::MetadataUpdate, pass!(PodCertificateRequest, pod_request::keeps_spec)],
         parts: &[(
             "status",
             &[
-                Step::MetadataUpdate,
-                Step::Field(PodCertificateRequest::STATUS.name()),
-                step!(PodCertificateRequest, pod_request::is_answered_once),
+                Pass::MetadataUpdate,
+                Pass::Field(PodCertificateRequest::STATUS.name()),
+                pass!(PodCertificateRequest, pod_request::is_answered_once),
             ],
         )],
         ..KindRules::of(PodCertificateRequest::schema)
     },
+];
+
+/// The types whose fields kube-apiserver validates in another order than that of the struct.
+static ORDERS: &[FieldOrder] = &[
+    field_order!(PodCertificateRequestSpec: [SIGNER_NAME, UNVERIFIED_USER_ANNOTATIONS]),
+    field_order!(CertificateSigningRequestSpec: [REQUEST, USAGES]),
 ];
 
 static RULES: &[CustomRule] = &[
@@ -73,6 +79,6 @@ static RULES: &[CustomRule] = &[
     at_field!(PodCertificateRequestSpec::SIGNER_NAME, pod_request::signer),
     at_field!(PodCertificateRequestSpec::UNVERIFIED_USER_ANNOTATIONS, pod_request::annotations),
     at_field!(PodCertificateRequestSpec::MAX_EXPIRATION_SECONDS, pod_request::expiration),
-    at_type!(PodCertificateRequestSpec, pod_request::one_proof, AFTER),
+    at_type!(PodCertificateRequestSpec, pod_request::one_proof, phase = After),
     at_field!(PodCertificateRequestStatus::CONDITIONS, crate::rules::condition::conditions),
 ];

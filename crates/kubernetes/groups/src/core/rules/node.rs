@@ -2,7 +2,7 @@
 
 use super::resource_names;
 use crate::rules::internal_form::in_full;
-use crate::rules::{Repeats, has_format, items, legacy_cidr, report_again};
+use crate::rules::{Repeats, has_format, items, legacy_cidr};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
@@ -52,9 +52,17 @@ pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
             cx.errors.forbidden(spec.path.to(NodeSpec::PROVIDER_ID), PROVIDER_STAYS);
         }
     });
-    // kube-apiserver validates taints twice.
-    let metadata = node.path.to(Node::METADATA);
-    report_again(&metadata.to(NodeSpec::TAINTS), cx);
+    if cx.request.subresource.is_empty() {
+        // kube-apiserver validates taints as those of a new node, and once more.
+        node.field(Node::SPEC, |spec| {
+            spec.field(NodeSpec::TAINTS, |taints| {
+                if !taints.unchanged() {
+                    taint_values(taints, cx);
+                }
+            });
+        });
+        self::taints(node, cx);
+    }
 }
 
 /// Taints have a key, a value and an effect. kube-apiserver reports them beside the labels.

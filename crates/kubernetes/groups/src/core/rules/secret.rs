@@ -5,22 +5,22 @@ use pintle_schema::{ApiType, Bytes, Map, Value, View};
 use pintle_types::core::v1::{Secret, SecretType, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{
-    At, CustomRule, FieldPath, Group, KindRules, Step, ValidationContext, at_field, at_type, step,
+    At, CustomRule, FieldPath, Group, KindRules, Pass, ValidationContext, at_field, at_type, pass,
 };
 use std::collections::BTreeMap;
 
 /// The rules of secrets and of the accounts that have them.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[
     KindRules {
-        update: &[Step::MetadataUpdate, step!(Secret, keeps_type), Step::Metadata, Step::Rules],
+        update: &[Pass::MetadataUpdate, pass!(Secret, keeps_type), Pass::Metadata, Pass::Rules],
         ..KindRules::of(Secret::schema)
     },
-    KindRules { update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules], ..KindRules::of(ServiceAccount::schema) },
+    KindRules { update: &[Pass::MetadataUpdate, Pass::Metadata, Pass::Rules], ..KindRules::of(ServiceAccount::schema) },
 ];
 
-static RULES: &[CustomRule] = &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
+static RULES: &[CustomRule] = &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, phase = After)];
 
 /// The limit on the size of all values, in bytes.
 const MAX_BYTES: usize = 1 << 20;

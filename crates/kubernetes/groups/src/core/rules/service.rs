@@ -1,9 +1,8 @@
 //! Rules of Service: its ports, what its type allows, how it is reached, and what its load balancer may report.
 
-use super::volume::take_back;
 use crate::rules::internal_form::in_full;
 use crate::rules::warnings::{Written, address, block, each};
-use crate::rules::{Repeats, Turn, duplicate_in_turn, invalid_each, items, legacy_cidr, legacy_ip, text_in};
+use crate::rules::{Repeats, invalid_each, items, legacy_cidr, legacy_ip, text_in};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View, value};
 use pintle_types::core::v1::{
@@ -11,7 +10,7 @@ use pintle_types::core::v1::{
     ServicePort, ServiceSpec, ServiceStatus, ServiceType,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, FieldPath, ValidationContext};
+use pintle_validation::{At, FieldPath, Operation, ValidationContext};
 
 /// The address of services that have none.
 const NONE: &str = "None";
@@ -132,8 +131,7 @@ pub fn distinct_ports(ports: At<'_, Vec<ServicePort>>, cx: &mut ValidationContex
     for index in 0..items.len() {
         let name = text_in(items, index, ServicePort::NAME);
         if repeats.is_repeated(index) && !name.is_empty() {
-            let path = ports.path.index(index);
-            duplicate_in_turn(Turn::WithField, ports.path, index, &path.to(ServicePort::NAME), name, cx);
+            cx.errors.duplicate(ports.path.index(index).to(ServicePort::NAME), name);
         }
     }
 }
@@ -145,8 +143,7 @@ pub fn distinct_families(families: At<'_, Vec<IPFamily>>, cx: &mut ValidationCon
     let mut repeats = Repeats::new(items.len(), family);
     for index in 0..items.len() {
         if repeats.is_repeated(index) {
-            let path = families.path.index(index);
-            duplicate_in_turn(Turn::AfterItem, families.path, index, &path, family(index), cx);
+            cx.errors.duplicate(families.path.index(index), family(index));
         }
     }
 }
@@ -348,10 +345,16 @@ fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, 
 pub fn only_balancers_report(status: At<'_, LoadBalancerStatus>, cx: &mut ValidationContext<'_>) {
     status.field(LoadBalancerStatus::INGRESS, |ingress| {
         if !is(spec_of(cx), &ServiceType::LOAD_BALANCER) && !items(ingress.new).is_empty() {
-            take_back(ingress.path, cx);
             cx.errors.forbidden(ingress.path, "may only be used when `spec.type` is 'LoadBalancer'");
         }
     });
+}
+
+/// Whether the status of a load balancer is that of another service.
+pub fn is_no_balancer(_: At<'_, LoadBalancerStatus>, cx: &ValidationContext<'_>) -> bool {
+    !matches!(cx.request.operation, Operation::Create)
+        && !cx.request.subresource.is_empty()
+        && !is(spec_of(cx), &ServiceType::LOAD_BALANCER)
 }
 
 /// An address that was not reported before.

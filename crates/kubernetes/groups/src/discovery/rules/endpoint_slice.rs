@@ -2,7 +2,7 @@
 
 use crate::core::rules::endpoints::endpoint_ip;
 use crate::rules::warnings::{Written, address, each};
-use crate::rules::{Repeats, Turn, duplicate_in_turn, invalid_each, items, legacy_ip, text_in};
+use crate::rules::{Repeats, invalid_each, items, legacy_ip, text_in};
 use pintle_schema::Value;
 use pintle_schema::names::{self, ip};
 use pintle_types::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
@@ -22,8 +22,7 @@ pub fn distinct_ports(ports: At<'_, Vec<EndpointPort>>, cx: &mut ValidationConte
     for index in 0..items.len() {
         if repeats.is_repeated(index) {
             let name = text_in(items, index, EndpointPort::NAME);
-            let path = ports.path.index(index);
-            duplicate_in_turn(Turn::WithField, ports.path, index, &path.to(EndpointPort::NAME), name, cx);
+            cx.errors.duplicate(ports.path.index(index).to(EndpointPort::NAME), name);
         }
     }
 }

@@ -11,31 +11,46 @@ use pintle_types::flowcontrol::v1::{
     FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, LimitResponse, NonResourcePolicyRule, PolicyRulesWithSubjects,
     PriorityLevelConfiguration, PriorityLevelConfigurationSpec, QueuingConfiguration, ResourcePolicyRule, Subject,
 };
-use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
+use pintle_validation::{
+    CustomRule, FieldOrder, Group, KindRules, Pass, Skip, at_field, at_type, field_order, skip_inside,
+};
 
-/// The group's kinds whose steps are not the usual ones, and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+/// The group's kinds whose passes are not the usual ones, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, orders: ORDERS, skips: SKIPS, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[
     KindRules {
-        update: &[Step::Metadata, Step::Rules],
-        parts: &[("status", &[Step::Rules])],
+        update: &[Pass::Metadata, Pass::Rules],
+        parts: &[("status", &[Pass::Rules])],
         ..KindRules::of(FlowSchema::schema)
     },
     KindRules {
-        update: &[Step::Metadata, Step::Rules],
-        parts: &[("status", &[Step::Rules])],
+        update: &[Pass::Metadata, Pass::Rules],
+        parts: &[("status", &[Pass::Rules])],
         ..KindRules::of(PriorityLevelConfiguration::schema)
     },
 ];
 
+/// The types whose fields kube-apiserver validates in another order than that of the struct.
+static ORDERS: &[FieldOrder] = &[
+    field_order!(FlowSchemaSpec: [MATCHING_PRECEDENCE, DISTINGUISHER_METHOD]),
+    field_order!(PriorityLevelConfigurationSpec: [TYPE, EXEMPT]),
+    field_order!(QueuingConfiguration: [QUEUE_LENGTH_LIMIT]),
+];
+
+static SKIPS: &[Skip] = &[
+    skip_inside!(PriorityLevelConfigurationSpec::LIMITED, priority_level::is_not_limited),
+    skip_inside!(PriorityLevelConfigurationSpec::EXEMPT, priority_level::is_not_exempt),
+    skip_inside!(LimitResponse::QUEUING, priority_level::never_queues),
+];
+
 static RULES: &[CustomRule] = &[
-    at_field!(FlowSchema::SPEC, fixed::flow_schema, AFTER | ON_CREATE | ON_UPDATE),
-    at_field!(FlowSchemaSpec::MATCHING_PRECEDENCE, flow_schema::only_exempt_is_first, AFTER),
+    at_field!(FlowSchema::SPEC, fixed::flow_schema, phase = After, ON_CREATE | ON_UPDATE),
+    at_field!(FlowSchemaSpec::MATCHING_PRECEDENCE, flow_schema::only_exempt_is_first, phase = After),
     at_type!(FlowDistinguisherMethod, flow_schema::distinguisher),
-    at_type!(PolicyRulesWithSubjects, flow_schema::some_rule, AFTER),
+    at_type!(PolicyRulesWithSubjects, flow_schema::some_rule, phase = After),
     at_type!(Subject, flow_schema::subject),
-    at_type!(Subject, flow_schema::no_other_subject, AFTER),
+    at_type!(Subject, flow_schema::no_other_subject, phase = After),
     at_field!(ResourcePolicyRule::VERBS, flow_schema::verbs),
     at_field!(NonResourcePolicyRule::VERBS, flow_schema::verbs),
     at_field!(ResourcePolicyRule::API_GROUPS, flow_schema::api_groups),
@@ -44,10 +59,13 @@ static RULES: &[CustomRule] = &[
     at_field!(NonResourcePolicyRule::NON_RESOURCE_URLS, flow_schema::urls),
     at_type!(PriorityLevelConfiguration, priority_level::no_old_annotation),
     at_field!(PriorityLevelConfiguration::SPEC, priority_level::only_exempt_is_exempt),
-    at_field!(PriorityLevelConfiguration::SPEC, fixed::priority_level, AFTER | ON_CREATE | ON_UPDATE),
-    at_type!(QueuingConfiguration, priority_level::hand_size, AFTER),
-    at_type!(LimitResponse, priority_level::queues_if_queuing, AFTER),
-    at_type!(PriorityLevelConfigurationSpec, priority_level::only_its_own, AFTER),
+    at_field!(PriorityLevelConfiguration::SPEC, fixed::priority_level, phase = After, ON_CREATE | ON_UPDATE),
+    at_type!(QueuingConfiguration, priority_level::hand_size, phase = After),
+    at_type!(
+        PriorityLevelConfigurationSpec,
+        priority_level::exempt_has_no_limits,
+        phase = BeforeField(&[PriorityLevelConfigurationSpec::EXEMPT.name()])
+    ),
 ];
 
 #[cfg(test)]

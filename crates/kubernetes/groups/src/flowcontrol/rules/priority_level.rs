@@ -1,12 +1,11 @@
 //! Rules of PriorityLevelConfiguration: the exempt level, and how requests are assigned to queues.
 
-use crate::rules::drop_inside;
 use pintle_types::flowcontrol::v1::{
     LimitResponse, LimitResponseType, PriorityLevelConfiguration, PriorityLevelConfigurationSpec,
     PriorityLevelEnablement, QueuingConfiguration,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, FieldPath, ValidationContext};
+use pintle_validation::{At, FieldPath, ValidationContext, same_at};
 
 /// Used by older versions of the API only.
 const ANNOTATION: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
@@ -32,34 +31,31 @@ pub fn only_exempt_is_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &
     }
 }
 
-/// Limits matter to a limited level only, and shares of an exempt level to that: what is wrong inside the other ones is
-/// not reported.
-pub fn only_its_own(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut ValidationContext<'_>) {
+/// An exempt level has no limits. It is found before what is wrong with its shares.
+pub fn exempt_has_no_limits(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = PriorityLevelConfigurationSpec;
-    let kind = spec.new.field(Spec::TYPE).get();
-    if kind != PriorityLevelEnablement::LIMITED {
-        drop_inside(&spec.path.to(Spec::LIMITED), cx);
-    }
-    if kind != PriorityLevelEnablement::EXEMPT {
-        drop_inside(&spec.path.to(Spec::EXEMPT), cx);
+    let is_kept = |field: &str| spec.old.is_some_and(|old| same_at(spec.new.value(), old.value(), field));
+    if is_kept(Spec::LIMITED.name()) && is_kept(Spec::TYPE.name()) {
         return;
     }
-    // That an exempt level has limits comes before what is wrong with its shares.
-    let limited = spec.path.to(Spec::LIMITED).to_string();
-    let inside = format!("{}.", spec.path.to(Spec::EXEMPT));
-    if let Some(at) = cx.errors.0.iter().position(|error| error.field == limited)
-        && let Some(place) = cx.errors.0.iter().take(at).position(|error| error.field.starts_with(&inside))
-        && let Some(errors) = cx.errors.0.get_mut(place..=at)
-    {
-        errors.rotate_right(1);
+    if !is_not_exempt(spec, cx) && spec.new.field(Spec::LIMITED).is_set() {
+        cx.errors.forbidden(spec.path.to(Spec::LIMITED), "must be nil if the type is not Limited");
     }
 }
 
+/// Limits matter to a limited level only.
+pub fn is_not_limited(spec: At<'_, PriorityLevelConfigurationSpec>, _: &ValidationContext<'_>) -> bool {
+    spec.new.field(PriorityLevelConfigurationSpec::TYPE).get() != PriorityLevelEnablement::LIMITED
+}
+
+/// The shares of an exempt level matter to that alone.
+pub fn is_not_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, _: &ValidationContext<'_>) -> bool {
+    spec.new.field(PriorityLevelConfigurationSpec::TYPE).get() != PriorityLevelEnablement::EXEMPT
+}
+
 /// Queues matter only where requests wait in them.
-pub fn queues_if_queuing(response: At<'_, LimitResponse>, cx: &mut ValidationContext<'_>) {
-    if response.new.field(LimitResponse::TYPE).get() != LimitResponseType::QUEUE {
-        drop_inside(&response.path.to(LimitResponse::QUEUING), cx);
-    }
+pub fn never_queues(response: At<'_, LimitResponse>, _: &ValidationContext<'_>) -> bool {
+    response.new.field(LimitResponse::TYPE).get() != LimitResponseType::QUEUE
 }
 
 /// A flow's requests go to some of the queues: not to more than there are, and not to so many that there are more

@@ -1,7 +1,7 @@
 //! Rules of NetworkPolicy.
 
 use crate::rules::warnings::{self, Written};
-use crate::rules::{invalid_each, items, put_before};
+use crate::rules::{invalid_each, items};
 use pintle_gates as gates;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View};
@@ -11,15 +11,12 @@ use pintle_types::networking::v1::{
 };
 use pintle_validation::{At, FieldPath, ValidationContext};
 
-/// A port by its name begins no range.
+/// A port by its name begins no range. It is found after what is wrong with the protocol, before what is wrong with the
+/// name.
 pub fn named_port(port: At<'_, NetworkPolicyPort>, cx: &mut ValidationContext<'_>) {
     if let (Value::String(_), Some(last)) = ends(port.new) {
-        let found = cx.errors.0.len();
         let path = port.path.to(NetworkPolicyPort::END_PORT);
         cx.errors.invalid(path, last, "may not be specified when `port` is non-numeric");
-        // It is found before what is wrong with the name, after what is wrong with the protocol.
-        let name = port.path.to(NetworkPolicyPort::PORT).to_string();
-        put_before(found, |field| field == name, cx);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Rules of Role and ClusterRole.
 
-use crate::rules::{item_at, label_selector, put_before};
+use crate::rules::label_selector;
 use pintle_schema::Value;
 use pintle_types::meta::v1::LabelSelector;
 use pintle_types::rbac::v1::PolicyRule;
@@ -25,13 +25,9 @@ pub fn non_resource_urls(rule: At<'_, PolicyRule>, cx: &mut ValidationContext<'_
 
 /// Roles are collected by selectors that can be used.
 pub fn selectors(selectors: At<'_, Vec<LabelSelector>>, cx: &mut ValidationContext<'_>) {
-    let list = selectors.path.to_string();
     for (index, selector) in selectors.new.iter().enumerate() {
         if !label_selector::is_valid(selector) {
-            let found = cx.errors.0.len();
             cx.errors.invalid(selectors.path.index(index), Value::Null, "invalid label selector.");
-            // Before what is wrong with later selectors.
-            put_before(found, |field| item_at(field, &list).is_some_and(|(at, _)| at > index), cx);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Admin access to devices: it must be enabled for the namespace, by a label, where it is requested or allocated.
 //!
-//! Only new requests and results are validated. One error is reported, before all others.
+//! Only new requests and results are validated, before all else. One error is reported.
 
 use pintle_schema::View;
 use pintle_types::resource::v1::{
@@ -54,6 +54,6 @@ pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
 fn allowed(path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.request.environment.namespace_label(LABEL).as_deref() != Some("true") {
         let detail = format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
-        super::first(cx, |cx| cx.errors.forbidden(path, detail));
+        cx.errors.forbidden(path, detail);
     }
 }

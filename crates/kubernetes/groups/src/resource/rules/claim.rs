@@ -66,15 +66,17 @@ pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut ValidationCont
     match (request.new.field(DeviceRequest::EXACTLY).is_set(), choice) {
         (false, 0) => cx.errors.required(request.path, ONE),
         (true, 1..) => {
-            // Of the two, nothing else is reported.
-            let both = [DeviceRequest::EXACTLY.name(), DeviceRequest::FIRST_AVAILABLE.name()];
-            let both = both.map(|field| request.path.child(field).to_string());
-            cx.errors.0.retain(|error| !both.iter().any(|path| error.field.starts_with(path)));
             let detail = format!("{ONE}, but multiple fields are set");
             cx.errors.invalid(request.path, Value::Null, detail);
         }
         _ => {}
     }
+}
+
+/// Whether a request has both.
+pub fn asks_in_both_ways(request: At<'_, DeviceRequest>, _: &ValidationContext<'_>) -> bool {
+    let choice = items(request.new.field(DeviceRequest::FIRST_AVAILABLE)).len();
+    request.new.field(DeviceRequest::EXACTLY).is_set() && choice > 0
 }
 
 pub fn exact_count(request: At<'_, ExactDeviceRequest>, cx: &mut ValidationContext<'_>) {

@@ -150,16 +150,18 @@ pub fn node_name(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     }
 }
 
+/// Whether devices do not select nodes; selectors are not validated then.
+pub fn has_no_place(_: At<'_, Device>, cx: &ValidationContext<'_>) -> bool {
+    let spec = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
+    spec.field(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION).get() != Some(true)
+}
+
 /// A device selects its nodes if the slice has `perDeviceNodeSelection`.
 fn place(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     const FIELDS: &[&str] = &[Device::NODE_NAME.name(), Device::NODE_SELECTOR.name(), Device::ALL_NODES.name()];
-    let spec = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
     let is_set = |field: &&str| device.new.value().get(field).is_some_and(|value| !value.is_null());
-    if spec.field(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION).get() != Some(true) {
+    if has_no_place(device, cx) {
         if FIELDS.iter().any(is_set) {
-            // Fields that must not be set are not validated.
-            let inside = format!("{}.", device.path.to(Device::NODE_SELECTOR));
-            cx.errors.0.retain(|error| !error.field.starts_with(&inside));
             let detail = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set \
                           to true in the ResourceSlice spec";
             cx.errors.invalid(device.path, Value::Null, detail);

@@ -1,8 +1,7 @@
 //! Permissions for changes of a claim's status, beside the permission to update it: schedulers allocate and reserve
 //! devices, and drivers report the status of theirs.
 //!
-//! Unchanged fields need no permission. A missing permission is reported before all other errors except those of admin
-//! access.
+//! Unchanged fields need no permission. Permissions are checked before all else but admin access.
 
 use pintle_gates as gates;
 use pintle_schema::View;
@@ -19,10 +18,8 @@ pub fn of_status(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     }
     let namespace = claim.new.field(ResourceClaim::METADATA).field(ObjectMeta::NAMESPACE).as_str();
     claim.field(ResourceClaim::STATUS, |status| {
-        super::first(cx, |cx| {
-            binding(status, cx);
-            drivers(status, namespace, cx);
-        });
+        binding(status, cx);
+        drivers(status, namespace, cx);
     });
 }
 

@@ -3,7 +3,6 @@
 use super::claim::{object, request_reference};
 use super::names as own;
 use crate::rules::internal_form::in_full;
-use crate::rules::put_before;
 use pintle_schema::names::ip;
 use pintle_schema::{Value, View, value};
 use pintle_types::meta::v1::ObjectMeta;
@@ -39,53 +38,42 @@ pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut V
     }
 }
 
-/// Errors in an allocation that must not change are not reported.
-fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
-    let path = status.path.to(ResourceClaimStatus::ALLOCATION).to_string();
-    let had_one = status.old.is_some_and(|old| old.field(ResourceClaimStatus::ALLOCATION).is_set());
-    if had_one {
-        cx.errors.0.retain(|error| error.field.strip_prefix(&path).is_none_or(str::is_empty));
-        // kube-apiserver reports it last.
-        if let Some(at) = cx.errors.0.iter().position(|error| error.field == path) {
-            cx.errors.0[at..].rotate_left(1);
+/// Whether the claim was allocated: then nothing is validated in an allocation but that it is the same.
+pub fn had_allocation(status: At<'_, ResourceClaimStatus>, _: &ValidationContext<'_>) -> bool {
+    status.old.is_some_and(|old| old.field(ResourceClaimStatus::ALLOCATION).is_set())
+}
+
+/// The consumers that a claim is reserved for.
+fn users(status: View<'_, ResourceClaimStatus>) -> Vec<&str> {
+    let users = status.field(ResourceClaimStatus::RESERVED_FOR).iter();
+    users.map(|user| user.field(ResourceClaimConsumerReference::UID).as_str()).collect()
+}
+
+/// Consumers are distinct.
+pub fn distinct_reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
+    let path = status.path.to(ResourceClaimStatus::RESERVED_FOR);
+    let mut seen = HashSet::new();
+    for (at, uid) in users(status.new).into_iter().enumerate() {
+        if !seen.insert(uid) {
+            cx.errors.duplicate(path.index(at), uid);
         }
     }
 }
 
-/// Only an allocated claim is reserved; consumers are distinct, and none is added while the claim is being deleted.
+/// Only an allocated claim is reserved, and no consumer is added while the claim is being deleted.
 pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     type Status = ResourceClaimStatus;
-    let users = |status: View<'_, Status>| -> Vec<String> {
-        let uid = |user: View<'_, ResourceClaimConsumerReference>| {
-            user.field(ResourceClaimConsumerReference::UID).as_str().to_owned()
-        };
-        status.field(Status::RESERVED_FOR).iter().map(uid).collect()
-    };
     let (now, path) = (users(status.new), status.path.to(Status::RESERVED_FOR));
-    let [devices, allocation] =
-        [status.path.to(Status::DEVICES), status.path.to(Status::ALLOCATION)].map(|path| path.to_string());
-    let mut seen = HashSet::new();
-    let found = cx.errors.0.len();
-    for (at, uid) in now.iter().enumerate() {
-        if !seen.insert(uid) {
-            cx.errors.duplicate(path.index(at), uid.as_str());
-        }
-    }
-    put_before(found, |field| field.starts_with(&devices) || field.starts_with(&allocation), cx);
-    let found = cx.errors.0.len();
     if !now.is_empty() && !status.new.field(Status::ALLOCATION).is_set() {
         cx.errors.forbidden(path, "may not be specified when `allocated` is not set");
     } else if !now.is_empty() {
         let metadata = cx.root::<ResourceClaim>().field(ResourceClaim::METADATA);
-        let before: HashSet<String> = status.old.map(users).unwrap_or_default().into_iter().collect();
+        let before: HashSet<&str> = status.old.map(users).unwrap_or_default().into_iter().collect();
         if metadata.field(ObjectMeta::DELETION_TIMESTAMP).is_set() && now.iter().any(|uid| !before.contains(uid)) {
             let detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
             cx.errors.forbidden(path, detail);
         }
     }
-    // The reservations as a whole are validated after the devices.
-    put_before(found, |field| field.starts_with(&allocation), cx);
-    only_what_stays(status, cx);
 }
 
 /// The identity of a device: driver, pool, name and share. Both types of entries have it in the same fields.

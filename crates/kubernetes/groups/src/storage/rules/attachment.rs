@@ -25,15 +25,16 @@ pub fn one_source(source: At<'_, VolumeAttachmentSource>, cx: &mut ValidationCon
     }
 }
 
-/// A volume that is both named and described is only reported as both; otherwise its name is validated.
+/// Whether a volume is both named and described; it is only reported as both.
+pub fn is_named(source: At<'_, VolumeAttachmentSource>, _: &ValidationContext<'_>) -> bool {
+    source.new.field(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME).is_set()
+}
+
+/// The name of a volume is valid.
 pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
         spec.field(VolumeAttachmentSpec::SOURCE, |source| {
             let name = source.new.field(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
-            if source.new.field(VolumeAttachmentSource::INLINE_VOLUME_SPEC).is_set() && name.is_set() {
-                let path = source.path.to(VolumeAttachmentSource::INLINE_VOLUME_SPEC);
-                crate::core::rules::volume::take_back(&path, cx);
-            }
             if let Some(name) =
                 name.some().filter(|_| !source.old.is_some_and(|old| same(source.new.value(), old.value())))
             {

@@ -4,7 +4,7 @@
 
 use crate::core::rules::node_labels::{node_selector, old_label};
 use crate::rules::warnings::Written;
-use crate::rules::{Repeats, Turn, duplicate_in_turn, items, text_in};
+use crate::rules::{Repeats, items, text_in};
 use pintle_schema::{Map, View};
 use pintle_types::core::v1::{PersistentVolumeReclaimPolicy, TopologySelectorLabelRequirement, TopologySelectorTerm};
 use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass, VolumeAttributesClass};
@@ -57,9 +57,7 @@ pub fn distinct_labels(list: At<'_, Vec<TopologySelectorLabelRequirement>>, cx: 
     for index in 0..items.len() {
         if repeats.is_repeated(index) {
             let label = text_in(items, index, TopologySelectorLabelRequirement::KEY);
-            let path = list.path.index(index);
-            let path = path.to(TopologySelectorLabelRequirement::KEY);
-            duplicate_in_turn(Turn::AfterItem, list.path, index, &path, label, cx);
+            cx.errors.duplicate(list.path.index(index).to(TopologySelectorLabelRequirement::KEY), label);
         }
     }
 }

@@ -5,19 +5,19 @@ use pintle_types::meta::v1::{Condition, ConditionStatus, GroupResource};
 use pintle_types::storagemigration::v1beta1::{
     StorageVersionMigration, StorageVersionMigrationSpec, StorageVersionMigrationStatus,
 };
-use pintle_validation::{At, CustomRule, ErrorKind, Group, KindRules, Step, ValidationContext, at_field, step};
+use pintle_validation::{At, CustomRule, ErrorKind, Group, KindRules, Pass, ValidationContext, at_field, pass};
 
 /// The group's kind and its rules.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[KindRules {
-    update: &[Step::Metadata, Step::Rules, Step::MetadataUpdate, step!(StorageVersionMigration, keeps_spec)],
+    update: &[Pass::Metadata, Pass::Rules, Pass::MetadataUpdate, pass!(StorageVersionMigration, keeps_spec)],
     parts: &[(
         "status",
         &[
-            Step::MetadataUpdate,
-            Step::Field(StorageVersionMigration::STATUS.name()),
-            step!(StorageVersionMigration, goes_on),
+            Pass::MetadataUpdate,
+            Pass::Field(StorageVersionMigration::STATUS.name()),
+            pass!(StorageVersionMigration, goes_on),
         ],
     )],
     ..KindRules::of(StorageVersionMigration::schema)

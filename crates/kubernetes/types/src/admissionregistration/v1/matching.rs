@@ -61,7 +61,6 @@ string_type! {
 /// Requests picked by resource, namespace labels and object labels.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
-#[k8s(validation_order("matchPolicy"))]
 pub struct MatchResources {
     /// Only namespaces with matching labels; every namespace when unset.
     #[k8s(proto = 1, optional, default = {})]

@@ -66,7 +66,6 @@ pub struct ValidatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are validated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("failurePolicy", "paramKind", "matchConstraints", "matchConditions", "variables"))]
 pub struct ValidatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]
@@ -204,7 +203,6 @@ pub struct MutatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are changed.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
 pub struct MutatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]

@@ -108,18 +108,6 @@ pub struct MutatingWebhookConfigurationList {
 
 /// One checking webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "name",
-    "rules",
-    "failurePolicy",
-    "matchPolicy",
-    "sideEffects",
-    "timeoutSeconds",
-    "namespaceSelector",
-    "objectSelector",
-    "clientConfig",
-    "matchConditions"
-))]
 pub struct ValidatingWebhook {
     /// Qualified name such as check.example.com; unique in the configuration.
     #[k8s(proto = 1, always)]
@@ -171,19 +159,6 @@ pub struct ValidatingWebhook {
 
 /// One changing webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "name",
-    "rules",
-    "failurePolicy",
-    "matchPolicy",
-    "sideEffects",
-    "timeoutSeconds",
-    "namespaceSelector",
-    "objectSelector",
-    "reinvocationPolicy",
-    "clientConfig",
-    "matchConditions"
-))]
 pub struct MutatingWebhook {
     /// Qualified name such as inject.example.com; unique in the configuration.
     #[k8s(proto = 1, always)]

@@ -10,7 +10,6 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 /// DaemonSets and StatefulSets.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(resource(group = "apps", plural = "controllerrevisions", namespaced))]
-#[k8s(validation_order("revision"))]
 pub struct ControllerRevision {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -44,7 +44,6 @@ pub struct RollingUpdateDaemonSet {
 
 /// Desired state of a DaemonSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("selector", "template", "minReadySeconds"))]
 #[k8s(subfield(selector)(fixed))]
 pub struct DaemonSetSpec {
     /// Chooses the pods that belong to this DaemonSet; it must match the labels in the template and

@@ -79,13 +79,6 @@ pub struct ReplicaSetSpec {
 
 /// Observed state of a ReplicaSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "replicas",
-    "fullyLabeledReplicas",
-    "readyReplicas",
-    "availableReplicas",
-    "observedGeneration"
-))]
 #[k8s(
     last(
         subfield(fully_labeled_replicas)(not_above(replicas = "cannot be greater than status.replicas")),

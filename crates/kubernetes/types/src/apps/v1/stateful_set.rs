@@ -112,16 +112,6 @@ pub struct StatefulSetOrdinals {
 
 /// Desired state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "podManagementPolicy",
-    "updateStrategy",
-    "persistentVolumeClaimRetentionPolicy",
-    "volumeClaimTemplates",
-    "replicas",
-    "minReadySeconds",
-    "ordinals",
-    "serviceName"
-))]
 pub struct StatefulSetSpec {
     /// Number of pods wanted; absent means 1.
     #[k8s(proto = 1, optional, default = 1, minimum = 0)]
@@ -188,7 +178,6 @@ pub struct StatefulSetSpec {
 
 /// Observed state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"))]
 #[k8s(
     last(
         subfield(ready_replicas)(not_above(replicas = "cannot be greater than status.replicas")),

@@ -8,7 +8,6 @@ use super::{EnvFromSource, EnvVar, Lifecycle, Probe, Protocol, ResourceList, Res
 
 /// A network port on which a container listens.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("name", "containerPort", "hostPort"))]
 pub struct ContainerPort {
     /// Name by which services can refer to the port, at most 15 characters; unique within the pod.
     #[k8s(proto = 1, optional, format = "port-name")]
@@ -175,20 +174,6 @@ pub struct ResourceClaim {
 
 /// One application container of a pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "name",
-    "image",
-    "terminationMessagePolicy",
-    "ports",
-    "env",
-    "envFrom",
-    "volumeMounts",
-    "volumeDevices",
-    "imagePullPolicy",
-    "resources",
-    "resizePolicy",
-    "securityContext"
-))]
 pub struct Container {
     /// Name of the container, a DNS label unique within the pod; it cannot be changed.
     #[k8s(proto = 1, always, required, format = "dns1123-label")]
@@ -398,20 +383,6 @@ string_type! {
 /// The settings an ephemeral container shares with a regular one; some are present only to be
 /// refused.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "name",
-    "image",
-    "terminationMessagePolicy",
-    "ports",
-    "env",
-    "envFrom",
-    "volumeMounts",
-    "volumeDevices",
-    "imagePullPolicy",
-    "resources",
-    "resizePolicy",
-    "securityContext"
-))]
 #[k8s(
     last(
         subfield(ports)(forbidden = "cannot be set for an Ephemeral Container"),

@@ -50,7 +50,7 @@ pub struct EnvVarSource {
 
 /// Picks one variable out of an env file stored on a volume of the pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(struct_type = atomic, validation_order("key"))]
+#[k8s(struct_type = atomic)]
 pub struct FileKeySelector {
     /// Name of the emptyDir volume that contains the file.
     #[k8s(proto = 1, required, format = "dns1123-label", always)]

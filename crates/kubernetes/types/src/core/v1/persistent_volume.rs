@@ -31,7 +31,6 @@ pub struct PersistentVolume {
 
 /// Properties of a persistent volume: its backend, size, access rules and the claim it belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity"))]
 pub struct PersistentVolumeSpec {
     /// Amount of storage the volume offers, given under the resource name `storage`.
     #[k8s(proto = 1, optional)]
@@ -175,7 +174,6 @@ pub struct PersistentVolumeClaimList {
 
 /// What a claim asks of the storage it is to be bound to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("selector", "accessModes"))]
 #[k8s(subfield(access_modes)(required = "at least 1 access mode is required"))]
 pub struct PersistentVolumeClaimSpec {
     /// Ways in which the volume has to be mountable; at least one is needed.

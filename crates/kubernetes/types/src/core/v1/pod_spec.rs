@@ -53,41 +53,7 @@ string_type! {
 
 /// Desired state of a pod: what to run, where and with which rights.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    reserved(proto = 42, name = "workloadRef"),
-    validation_order(
-        "volumes",
-        "resourceClaims",
-        "containers",
-        "initContainers",
-        "ephemeralContainers",
-        "resources",
-        "restartPolicy",
-        "dnsPolicy",
-        "nodeSelector",
-        "securityContext",
-        "imagePullSecrets",
-        "affinity",
-        "dnsConfig",
-        "readinessGates",
-        "schedulingGates",
-        "topologySpreadConstraints",
-        "hostnameOverride",
-        "serviceAccountName",
-        "nodeName",
-        "activeDeadlineSeconds",
-        "hostname",
-        "subdomain",
-        "tolerations",
-        "hostAliases",
-        "priorityClassName",
-        "runtimeClassName",
-        "preemptionPolicy",
-        "overhead",
-        "os",
-        "schedulingGroup"
-    )
-)]
+#[k8s(reserved(proto = 42, name = "workloadRef"))]
 pub struct PodSpec {
     /// Volumes that containers of the pod may mount.
     #[k8s(
@@ -290,17 +256,7 @@ pub struct PodSpec {
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
         gate = pintle_gates::DYNAMIC_RESOURCE_ALLOCATION,
-        distinct(name),
-        last(
-            each_val(
-                message(invalid = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")(
-                    at_least_one("resourceClaimName", "resourceClaimTemplateName")
-                ),
-                message(invalid = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")(
-                    at_most_one("resourceClaimName", "resourceClaimTemplateName")
-                )
-            )
-        )
+        distinct(name)
     )]
     pub resource_claims: Vec<PodResourceClaim>,
     /// Requests and limits for the pod as a whole, shared by its containers.

@@ -234,8 +234,7 @@ pub struct PodStatus {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = pintle_gates::DYNAMIC_RESOURCE_ALLOCATION,
-        distinct(name)
+        gate = pintle_gates::DYNAMIC_RESOURCE_ALLOCATION
     )]
     pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
     /// Claim made for extended resources that are provided through device allocation; absent if

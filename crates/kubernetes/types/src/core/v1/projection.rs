@@ -11,7 +11,6 @@ use crate::meta::v1::LabelSelector;
 
 /// Presents a Secret as a directory with one file per key, held in memory on the node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("secretName", "defaultMode"))]
 pub struct SecretVolumeSource {
     /// Name of the Secret, in the namespace of the pod.
     #[k8s(proto = 1, required, published = optional)]
@@ -47,7 +46,6 @@ pub struct SecretProjection {
 
 /// Presents a ConfigMap as a directory with one file per key.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("defaultMode"))]
 #[k8s(subfield(name)(required))]
 pub struct ConfigMapVolumeSource {
     /// Points to an object in the same namespace, whose type is known from context.
@@ -167,7 +165,6 @@ pub struct PodCertificateProjection {
 
 /// Merges several data sources into a single directory.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("defaultMode"))]
 pub struct ProjectedVolumeSource {
     /// Parts that make up the directory; each entry states exactly one kind of source.
     #[k8s(proto = 1, optional, always, list_type = atomic)]

@@ -11,7 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Desired state of a ReplicationController.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(name = "templateRef"), validation_order("minReadySeconds", "selector", "replicas", "template"))]
+#[k8s(reserved(name = "templateRef"))]
 pub struct ReplicationControllerSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
     #[k8s(proto = 1, required, published = optional, default = 1, published = default, minimum = 0)]

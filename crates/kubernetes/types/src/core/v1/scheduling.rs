@@ -114,7 +114,6 @@ pub struct TopologySelectorTerm {
 
 /// Requires a topology label to have one of several values.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("values"))]
 pub struct TopologySelectorLabelRequirement {
     /// Topology label key, for example topology.kubernetes.io/zone.
     #[k8s(proto = 1, always, format = "k8s-label-key")]
@@ -177,8 +176,7 @@ pub struct WeightedPodAffinityTerm {
 /// Selects pods, and the topology domain within which they count as being in the same place.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    subfield(topology_key)(required = "can not be empty"),
-    validation_order("labelSelector", "namespaceSelector", "namespaces", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")
+    subfield(topology_key)(required = "can not be empty")
 )]
 pub struct PodAffinityTerm {
     /// Label query over the pods meant; absent selects no pods.
@@ -358,16 +356,6 @@ string_type! {
 
 /// One rule for distributing matching pods over the parts of a cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "maxSkew",
-    "topologyKey",
-    "whenUnsatisfiable",
-    "minDomains",
-    "nodeAffinityPolicy",
-    "nodeTaintsPolicy",
-    "matchLabelKeys",
-    "labelSelector"
-))]
 pub struct TopologySpreadConstraint {
     /// Largest permitted difference between the number of matching pods in a domain and the lowest
     /// number in any domain. Must be positive.

@@ -52,17 +52,6 @@ string_type! {
 
 /// Security settings for all containers of a pod; most can be overridden per container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order(
-    "fsGroup",
-    "runAsUser",
-    "runAsGroup",
-    "supplementalGroups",
-    "sysctls",
-    "fsGroupChangePolicy",
-    "seccompProfile",
-    "windowsOptions",
-    "appArmorProfile"
-))]
 pub struct PodSecurityContext {
     /// SELinux label for the containers; absent lets the runtime choose one per container. Not for
     /// Windows.
@@ -186,7 +175,6 @@ string_type! {
 
 /// Security settings of one container; where also set for the pod, these take precedence.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("runAsUser", "runAsGroup", "procMount", "seccompProfile", "windowsOptions", "appArmorProfile"))]
 pub struct SecurityContext {
     /// Linux capabilities to add or drop; absent uses the runtime's default set. Not for Windows.
     #[k8s(proto = 1, optional)]

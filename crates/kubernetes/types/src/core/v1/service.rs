@@ -102,7 +102,6 @@ pub struct LoadBalancerStatus {
 
 /// One address of a load balancer.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("ip", "ipMode"))]
 pub struct LoadBalancerIngress {
     /// IP address, for load balancers reached by address.
     #[k8s(proto = 1, optional)]
@@ -154,25 +153,6 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 16, name = "topologyKeys"))]
 #[k8s(reserved(proto = 15, name = "ipFamily"))]
-#[k8s(validation_order(
-    "ports",
-    "selector",
-    "sessionAffinity",
-    "sessionAffinityConfig",
-    "clusterIP",
-    "ipFamilies",
-    "ipFamilyPolicy",
-    "clusterIPs",
-    "externalIPs",
-    "type",
-    "loadBalancerSourceRanges",
-    "allocateLoadBalancerNodePorts",
-    "loadBalancerClass",
-    "externalTrafficPolicy",
-    "healthCheckNodePort",
-    "internalTrafficPolicy",
-    "trafficDistribution"
-))]
 #[k8s(
     subfield(ports)(unless(type = "ExternalName")(unless(clusterIPs = "None")(required))),
     subfield(clusterIPs)(
@@ -318,7 +298,6 @@ pub struct ServiceSpec {
 
 /// One port a service offers.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("name", "port", "protocol", "targetPort", "appProtocol"))]
 pub struct ServicePort {
     /// Name of the port, unique within the service; may be left out only if it is the sole port.
     #[k8s(proto = 1, optional, format = "dns1123-label")]

@@ -342,7 +342,6 @@ pub struct LocalVolumeSource {
 
 /// A persistent volume managed by a Container Storage Interface driver.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("driver", "volumeHandle", "controllerPublishSecretRef", "controllerExpandSecretRef"))]
 pub struct CSIPersistentVolumeSource {
     /// Name of the CSI driver responsible for the volume.
     #[k8s(proto = 1, always, required, max_bytes = 63, format = "csi-driver-name")]

@@ -12,7 +12,7 @@ use crate::meta::v1::Condition;
 
 /// Outcome of a claim and its users.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(proto = 3, name = "deallocationRequested"), validation_order("reservedFor", "devices", "allocation"))]
+#[k8s(reserved(proto = 3, name = "deallocationRequested"))]
 pub struct ResourceClaimStatus {
     /// Devices given to the claim; unset until allocated.
     #[k8s(proto = 1, optional)]
@@ -187,7 +187,6 @@ pub struct AllocatedDeviceStatus {
 
 /// Network details of a device.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("interfaceName", "hardwareAddress"))]
 pub struct NetworkDeviceData {
     /// Name of the interface as seen inside the pod.
     #[k8s(proto = 1, optional, max_bytes = 256)]

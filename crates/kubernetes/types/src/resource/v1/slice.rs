@@ -26,7 +26,6 @@ pub struct ResourceSlice {
 
 /// Pool membership, reachability and content of a slice.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("driver", "pool", "nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection"))]
 pub struct ResourceSliceSpec {
     /// Driver that publishes the slice, as DNS name; cannot change later.
     #[k8s(proto = 1, published = required, always)]
@@ -67,7 +66,6 @@ pub struct CounterSet {
 
 /// Pool to which a slice belongs.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("name", "resourceSliceCount"))]
 pub struct ResourcePool {
     /// Name of the pool, often that of a node.
     #[k8s(proto = 1, published = required, always)]
@@ -87,7 +85,6 @@ pub struct ResourcePool {
 
 /// One device offered for allocation.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(validation_order("name", "attributes", "capacity", "taints", "consumesCounters", "nodeName"))]
 pub struct Device {
     /// Name of the device, unique in its pool; a DNS label.
     #[k8s(proto = 1, published = required, always, format = "dns1123-label")]

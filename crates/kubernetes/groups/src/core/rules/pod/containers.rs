@@ -1,7 +1,7 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
 use super::{handlers, text};
-use crate::rules::{Repeats, Texts, forbid, item_at, items, text_in};
+use crate::rules::{Repeats, Texts, forbid, items, text_in};
 use pintle_schema::names::port_name;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec};
@@ -44,17 +44,20 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
     text(container.field(Container::RESTART_POLICY)) == "Always"
 }
 
-/// Names are distinct, even absent ones; hooks and probes have handlers, and host ports are distinct.
-pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
+/// Names are distinct, even absent ones.
+pub fn distinct_names(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
     let items = items(containers.new);
     let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, Container::NAME));
-    for (index, container) in containers.new.iter().enumerate() {
+    for index in 0..items.len() {
         if repeats.is_repeated(index) {
-            let name = text(container.field(Container::NAME));
+            let name = text_in(items, index, Container::NAME);
             cx.errors.duplicate(containers.path.index(index).to(Container::NAME), name);
         }
-        handlers::are_there(container, &containers.path.index(index), cx);
     }
+}
+
+/// Ports of the node are distinct.
+pub fn distinct_host_ports(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
     let mut seen = HashSet::new();
     for (index, container) in containers.new.iter().enumerate() {
         host_ports(container, &containers.path.index(index), &mut seen, cx);
@@ -70,18 +73,6 @@ pub fn distinct_ports(ports: At<'_, Vec<ContainerPort>>, cx: &mut ValidationCont
         if repeats.is_repeated(index) && !name.is_empty() && port_name(name).is_empty() {
             cx.errors.duplicate(ports.path.index(index).to(ContainerPort::NAME), name);
         }
-    }
-}
-
-fn repeated_name(
-    others: impl Fn(&str) -> bool,
-    container: View<'_, Container>,
-    path: &FieldPath<'_>,
-    cx: &mut ValidationContext<'_>,
-) {
-    let name = text(container.field(Container::NAME));
-    if others(name) {
-        cx.errors.duplicate(path.to(Container::NAME), name);
     }
 }
 
@@ -105,56 +96,46 @@ fn host_ports(
     }
 }
 
-/// Rules of init containers, which depend on whether they are sidecars.
-pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
-    for (index, container) in containers.new.iter().enumerate() {
-        let path = containers.path.index(index);
-        if is_sidecar(container) {
-            handlers::are_there(container, &path, cx);
-        } else {
-            let detail = "may not be set for init containers without restartPolicy=Always";
-            let fields = [Container::LIFECYCLE.name()].into_iter().chain(handlers::PROBES).collect::<Vec<_>>();
-            forbid(container, &path, &fields, detail, cx);
-        }
+/// Init containers that end have no hooks and probes.
+pub fn only_of_sidecars(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
+    let detail = "may not be set for init containers without restartPolicy=Always";
+    let [liveness, readiness, startup] = handlers::PROBES;
+    let fields = [Container::LIFECYCLE.name(), liveness, readiness, startup];
+    for (index, container) in containers.new.iter().enumerate().filter(|(_, container)| !is_sidecar(*container)) {
+        forbid(container, &containers.path.index(index), &fields, detail, cx);
     }
-    let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
-    for (index, container) in containers.new.iter().enumerate() {
+}
+
+/// Init containers that end are not restarted to be resized.
+pub fn restarts_of_sidecars(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
+    if containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old))) {
+        return;
+    }
+    for (index, container) in containers.new.iter().enumerate().filter(|(_, container)| !is_sidecar(*container)) {
         let path = containers.path.index(index);
-        // kube-apiserver validates each init container as a list of its own, at the place of the
-        // first.
-        host_ports(container, &containers.path.index(0), &mut HashSet::new(), cx);
-        if is_sidecar(container) {
-            continue;
-        }
+        let path = path.to(Container::RESIZE_POLICY);
         for (index, policy) in container.field(Container::RESIZE_POLICY).iter().enumerate() {
             let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
-            if restart == "RestartContainer" && !old {
-                let path = path.to(Container::RESIZE_POLICY);
-                let path = path.index(index);
+            if restart == "RestartContainer" {
                 let detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
-                cx.errors.invalid(path.to(ContainerResizePolicy::RESTART_POLICY), restart, detail);
+                cx.errors.invalid(path.index(index).to(ContainerResizePolicy::RESTART_POLICY), restart, detail);
             }
         }
     }
-    if !cx.errors.is_empty() {
-        // The rules of one that has no policy to depart from are not validated, nor are hooks and probes that are
-        // forbidden.
-        let is_validated = |container: View<'_, Container>| container.field(Container::RESTART_POLICY).is_set();
-        let validated: Vec<(bool, bool)> =
-            containers.new.iter().map(|container| (is_validated(container), is_sidecar(container))).collect();
-        let (list, rules) = (containers.path.to_string(), format!(".{}", Container::RESTART_POLICY_RULES.name()));
-        let in_hook = |rest: &str| {
-            let field = rest.strip_prefix('.').and_then(|rest| rest.split_once(['.', '[']));
-            field.is_some_and(|(field, _)| field == Container::LIFECYCLE.name() || handlers::PROBES.contains(&field))
-        };
-        let stays = |(index, rest): (usize, &str)| match validated.get(index) {
-            Some((has_policy, is_sidecar)) => {
-                (*has_policy || !rest.starts_with(&rules)) && (*is_sidecar || !in_hook(rest))
-            }
-            None => true,
-        };
-        cx.errors.0.retain(|error| item_at(&error.field, &list).is_none_or(stays));
-    }
+}
+
+fn is_init(container: At<'_, Container>) -> bool {
+    container.path.parent().field_name() == PodSpec::INIT_CONTAINERS.name()
+}
+
+/// Whether a container is an init container that ends: its hooks and probes are forbidden, and not looked into.
+pub fn ends(container: At<'_, Container>, _: &ValidationContext<'_>) -> bool {
+    !is_sidecar(container.new) && is_init(container)
+}
+
+/// Whether a container is an init container without a policy to depart from: its rules of restarting are not looked into.
+pub fn has_no_policy(container: At<'_, Container>, _: &ValidationContext<'_>) -> bool {
+    !container.new.field(Container::RESTART_POLICY).is_set() && is_init(container)
 }
 
 pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
@@ -162,44 +143,65 @@ pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
     policies.any(|policy| text(policy.field(ContainerResizePolicy::RESTART_POLICY)) == "RestartContainer")
 }
 
-/// Rules of containers that depend on the pod: distinct names across lists, and sleep hooks.
-pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    let init = spec.new.field(PodSpec::INIT_CONTAINERS);
-    let regular = spec.new.field(PodSpec::CONTAINERS);
-    let ephemeral = list(spec.new, PodSpec::EPHEMERAL_CONTAINERS.name());
-    let regular_items = items(regular);
-    let regular_names = Texts::new(regular_items.len(), |at| text_in(regular_items, at, Container::NAME));
-    let init_items = items(init);
-    let mut repeats = Repeats::new(init_items.len(), |at| text_in(init_items, at, Container::NAME));
-    for (field, containers) in [(PodSpec::CONTAINERS.name(), regular), (PodSpec::INIT_CONTAINERS.name(), init)] {
-        let path = spec.path.child(field);
-        for (index, container) in containers.iter().enumerate() {
-            let path = path.index(index);
-            if field == PodSpec::INIT_CONTAINERS.name() {
-                let is_again = repeats.is_repeated(index);
-                let is_taken = |name: &str| regular_names.contains(name) || is_again && !name.is_empty();
-                repeated_name(is_taken, container, &path, cx);
-                if !is_sidecar(container) {
-                    continue;
-                }
-            }
-            hooks(spec.new, container, &path, cx);
+/// The names of init containers differ from each other, and from those of regular ones.
+pub fn distinct_names_of_init(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let init = items(spec.new.field(PodSpec::INIT_CONTAINERS));
+    if init.is_empty() {
+        return;
+    }
+    let regular = items(spec.new.field(PodSpec::CONTAINERS));
+    let regular_names = Texts::new(regular.len(), |at| text_in(regular, at, Container::NAME));
+    let mut repeats = Repeats::new(init.len(), |at| text_in(init, at, Container::NAME));
+    let list = spec.path.to(PodSpec::INIT_CONTAINERS);
+    for index in 0..init.len() {
+        let name = text_in(init, index, Container::NAME);
+        let is_again = repeats.is_repeated(index);
+        if regular_names.contains(name) || is_again && !name.is_empty() {
+            cx.errors.duplicate(list.index(index).to(Container::NAME), name);
         }
     }
+}
+
+/// kube-apiserver compares the ports of each init container as those of a list of its own, at the place of the first.
+pub fn distinct_host_ports_of_init(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let list = spec.path.to(PodSpec::INIT_CONTAINERS);
+    for container in spec.new.field(PodSpec::INIT_CONTAINERS).iter() {
+        host_ports(container, &list.index(0), &mut HashSet::new(), cx);
+    }
+}
+
+/// Hooks of regular containers and of sidecars fit the pod.
+pub fn hooks_of_all(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    for field in [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS] {
+        let list = spec.path.to(field);
+        for (index, container) in spec.new.field(field).iter().enumerate() {
+            if field.name() == PodSpec::CONTAINERS.name() || is_sidecar(container) {
+                hooks(spec.new, container, &list.index(index), cx);
+            }
+        }
+    }
+}
+
+/// The names of ephemeral containers differ from all others, and their targets are containers that last.
+pub fn names_of_ephemeral(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let ephemeral = list(spec.new, PodSpec::EPHEMERAL_CONTAINERS.name());
     if items(ephemeral).is_empty() {
         return;
     }
     let path = spec.path.to(PodSpec::EPHEMERAL_CONTAINERS);
-    let lasting_names: HashSet<&str> = names(regular).chain(names(init)).collect();
-    let mut taken = lasting_names.clone();
+    let lasting = names(spec.new.field(PodSpec::CONTAINERS)).chain(names(spec.new.field(PodSpec::INIT_CONTAINERS)));
+    let lasting: HashSet<&str> = lasting.collect();
+    let mut taken = lasting.clone();
     for (index, container) in ephemeral.iter().enumerate() {
         let path = path.index(index);
-        repeated_name(|name| taken.contains(name), container, &path, cx);
-        taken.insert(text(container.field(Container::NAME)));
+        let name = text(container.field(Container::NAME));
+        if !taken.insert(name) {
+            cx.errors.duplicate(path.to(Container::NAME), name);
+        }
         let target =
             View::<EphemeralContainer>::new(container.value()).field(EphemeralContainer::TARGET_CONTAINER_NAME);
         let target = target.as_str();
-        if !target.is_empty() && !lasting_names.contains(target) {
+        if !target.is_empty() && !lasting.contains(target) {
             cx.errors.not_found(path.to(EphemeralContainer::TARGET_CONTAINER_NAME), target);
         }
     }

@@ -1,5 +1,6 @@
 //! Rules of lifecycle hooks and probes.
 
+use super::containers::is_sidecar;
 use crate::rules::has_format;
 use pintle_gates as gates;
 use pintle_schema::{Value, View};
@@ -15,27 +16,59 @@ pub fn header_name(header: At<'_, HTTPHeader>, cx: &mut ValidationContext<'_>) {
     has_format("http-header-name", header.new.field(HTTPHeader::NAME).value(), header.path.parent(), cx);
 }
 
-/// Every hook and probe of a container has a handler.
-pub fn are_there(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    let of_hook = [
+type Containers<'a> = At<'a, Vec<Container>>;
+
+/// Every hook has a handler.
+pub fn of_hooks(containers: Containers<'_>, cx: &mut ValidationContext<'_>) {
+    containers.each(|container| hooks_are_there(container, cx));
+}
+
+/// Every probe has one.
+pub fn of_probes(containers: Containers<'_>, cx: &mut ValidationContext<'_>) {
+    containers.each(|container| probes_are_there(container, cx));
+}
+
+/// Of init containers, only sidecars have hooks.
+pub fn of_hooks_of_sidecars(containers: Containers<'_>, cx: &mut ValidationContext<'_>) {
+    containers.each(|container| {
+        if is_sidecar(container.new) {
+            hooks_are_there(container, cx)
+        }
+    });
+}
+
+/// And only they have probes.
+pub fn of_probes_of_sidecars(containers: Containers<'_>, cx: &mut ValidationContext<'_>) {
+    containers.each(|container| {
+        if is_sidecar(container.new) {
+            probes_are_there(container, cx)
+        }
+    });
+}
+
+fn hooks_are_there(container: At<'_, Container>, cx: &mut ValidationContext<'_>) {
+    let handlers = [
         LifecycleHandler::EXEC.name(),
         LifecycleHandler::HTTP_GET.name(),
         LifecycleHandler::TCP_SOCKET.name(),
         LifecycleHandler::SLEEP.name(),
     ];
-    let of_probe = [
+    let lifecycle = container.new.field(Container::LIFECYCLE).value();
+    let hooks = container.path.to(Container::LIFECYCLE);
+    for hook in [Lifecycle::POST_START.name(), Lifecycle::PRE_STOP.name()] {
+        is_there(lifecycle.get(hook), &handlers, &hooks.child(hook), cx);
+    }
+}
+
+fn probes_are_there(container: At<'_, Container>, cx: &mut ValidationContext<'_>) {
+    let handlers = [
         ProbeHandler::EXEC.name(),
         ProbeHandler::HTTP_GET.name(),
         ProbeHandler::TCP_SOCKET.name(),
         ProbeHandler::GRPC.name(),
     ];
-    let lifecycle = container.field(Container::LIFECYCLE).value();
-    let hooks = path.to(Container::LIFECYCLE);
-    for hook in [Lifecycle::POST_START.name(), Lifecycle::PRE_STOP.name()] {
-        is_there(lifecycle.get(hook), &of_hook, &hooks.child(hook), cx);
-    }
     for probe in PROBES {
-        is_there(container.value().get(probe), &of_probe, &path.child(probe), cx);
+        is_there(container.new.value().get(probe), &handlers, &container.path.child(probe), cx);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rules of volume mounts and devices: their volumes exist, and their paths are unique.
 
 use super::{is_true, text};
-use crate::rules::{Repeats, Texts, has_format, item_at, items, text_in};
+use crate::rules::{Repeats, Texts, has_format, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -15,9 +15,7 @@ pub fn distinct_volumes(volumes: At<'_, Vec<Volume>>, cx: &mut ValidationContext
     if !any_repeated {
         return;
     }
-    let path = volumes.path.to_string();
-    let wrong: HashSet<usize> =
-        cx.errors.0.iter().filter_map(|error| item_at(&error.field, &path)).map(|(index, _)| index).collect();
+    let wrong = cx.items_with_errors(volumes.path.parent(), PodSpec::VOLUMES);
     let mut taken = HashSet::new();
     for index in 0..names.len() {
         let name = text_in(names, index, Volume::NAME);
@@ -51,9 +49,7 @@ fn usable<'a>(spec: At<'a, PodSpec>, cx: &ValidationContext<'_>) -> Vec<View<'a,
     if cx.errors.is_empty() {
         return volumes.collect();
     }
-    let path = spec.path.to(PodSpec::VOLUMES).to_string();
-    let places = cx.errors.0.iter().filter_map(|error| item_at(&error.field, &path));
-    let wrong: HashSet<usize> = places.map(|(index, _)| index).collect();
+    let wrong = cx.items_with_errors(spec.path, PodSpec::VOLUMES);
     volumes.enumerate().filter(|(index, _)| !wrong.contains(index)).map(|(_, volume)| volume).collect()
 }
 

@@ -14,20 +14,22 @@ use std::collections::BTreeMap;
 const RESIZED: [&str; 2] = ["cpu", "memory"];
 const ONLY_RESIZED: &str = "only cpu and memory resources are mutable";
 
+/// Some pods cannot be resized at all.
+pub fn can_be_resized(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
+    let Some(old) = pod.old else { return };
+    let os = old.field(Pod::SPEC).field(PodSpec::OS).some();
+    if spec::is_mirror(old) {
+        cx.errors.forbidden(FieldPath::ROOT, "static pods cannot be resized");
+    } else if os.is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
+        cx.errors.forbidden(FieldPath::ROOT, "windows pods cannot be resized");
+    }
+}
+
 /// The fields that a resize may change.
 pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old_pod) = pod.old else { return };
     let (new, old) = (pod.new.field(Pod::SPEC), old_pod.field(Pod::SPEC));
     let path = pod.path.to(Pod::SPEC);
-    // Of a pod that cannot be resized nothing else is reported.
-    if spec::is_mirror(old_pod) {
-        cx.errors.0.clear();
-        return cx.errors.forbidden(FieldPath::ROOT, "static pods cannot be resized");
-    }
-    if old.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
-        cx.errors.0.clear();
-        return cx.errors.forbidden(FieldPath::ROOT, "windows pods cannot be resized");
-    }
     let before = cx.errors.0.len();
     let status = old_pod.field(Pod::STATUS);
     let class = match text(status.field(PodStatus::QOS_CLASS)) {

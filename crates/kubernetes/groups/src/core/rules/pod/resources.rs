@@ -3,7 +3,6 @@
 use super::{containers, text};
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::is_whole;
-use crate::rules::drop_inside;
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
     Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
@@ -131,16 +130,24 @@ fn huge_pages(name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Validati
     }
 }
 
-/// Claims name claims of the pod; resources of the pod cover those of its containers.
-pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+/// The claims of containers name claims of the pod.
+pub fn claims_of_containers(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     containers::each(spec, |container, path| {
         let path = path.to(Container::RESOURCES);
         claims(spec.new, container.field(Container::RESOURCES), &path, cx);
     });
+}
+
+/// Whether a pod is on a Windows node, where it has no resources of its own: they are not looked into.
+pub fn is_on_windows(spec: At<'_, PodSpec>, _: &ValidationContext<'_>) -> bool {
+    spec.new.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows")
+}
+
+/// The pod's claims are among those that it has; its resources cover those of its containers.
+pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let Some(resources) = spec.new.field(PodSpec::RESOURCES).some() else { return };
     let path = spec.path.to(PodSpec::RESOURCES);
-    if spec.new.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
-        drop_inside(&path, cx);
+    if is_on_windows(spec, cx) {
         return cx.errors.forbidden(path, "may not be set for a windows pod");
     }
     claims(spec.new, resources, &path, cx);

@@ -98,8 +98,8 @@ fn label_keys(
     }
 }
 
-/// One rule of spreading.
-pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut ValidationContext<'_>) {
+/// The least number of domains is for pods that wait.
+pub fn min_domains(constraint: At<'_, TopologySpreadConstraint>, cx: &mut ValidationContext<'_>) {
     let action = text(constraint.new.field(TopologySpreadConstraint::WHEN_UNSATISFIABLE));
     if let Some(domains) = constraint.new.field(TopologySpreadConstraint::MIN_DOMAINS).get()
         && action != "DoNotSchedule"
@@ -107,6 +107,10 @@ pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut ValidationC
         let detail = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
         cx.errors.invalid(constraint.path.to(TopologySpreadConstraint::MIN_DOMAINS), domains, detail);
     }
+}
+
+/// Keys of the pod's labels are not in the selector too.
+pub fn spread_label_keys(constraint: At<'_, TopologySpreadConstraint>, cx: &mut ValidationContext<'_>) {
     let keys = constraint.new.field(TopologySpreadConstraint::MATCH_LABEL_KEYS);
     let selector = constraint.new.field(TopologySpreadConstraint::LABEL_SELECTOR);
     if cx.enabled(&gates::MATCH_LABEL_KEYS_IN_POD_TOPOLOGY_SPREAD_SELECTOR_MERGE) {

@@ -1,10 +1,12 @@
 //! Rules of a pod as a whole: fields of its spec, claims, names, DNS.
 
 use crate::rules::has_format;
+use crate::rules::internal_form::in_full;
 use pintle_gates as gates;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
-    Container, ContainerPort, Pod, PodDNSConfig, PodSpec, ProjectedVolumeSource, VolumeProjection, VolumeSource,
+    Container, ContainerPort, Pod, PodDNSConfig, PodResourceClaim, PodSpec, ProjectedVolumeSource, VolumeProjection,
+    VolumeSource,
 };
 use pintle_validation::{At, FieldPath, Operation, ValidationContext};
 
@@ -26,7 +28,9 @@ pub fn of_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
         service_account_tokens(spec, cx);
     }
     if is_mirror(cx.root::<Pod>()) {
-        no_resource_claims(spec, cx);
+        for _ in spec.new.field(PodSpec::RESOURCE_CLAIMS).iter() {
+            cx.errors.forbidden(FieldPath::ROOT, "static pods do not support resource claims");
+        }
     }
     if cx.request.operation == Operation::Create {
         if !spec.new.field(PodSpec::EPHEMERAL_CONTAINERS).value().is_zero() {
@@ -40,14 +44,26 @@ pub fn of_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     }
 }
 
-/// A static pod has no claims; what else is wrong with them is not reported.
-fn no_resource_claims(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
-    let claims = spec.new.field(PodSpec::RESOURCE_CLAIMS);
-    let inside = format!("{}[", spec.path.to(PodSpec::RESOURCE_CLAIMS));
-    cx.errors.0.retain(|error| !error.field.starts_with(&inside));
-    for _ in claims.iter() {
-        cx.errors.forbidden(FieldPath::ROOT, "static pods do not support resource claims");
-    }
+/// Whether a spec is that of a static pod: it has no claims, and they are not looked into.
+pub fn is_static(spec: At<'_, PodSpec>, cx: &ValidationContext<'_>) -> bool {
+    is_of_pod(spec.path) && is_mirror(cx.root::<Pod>())
+}
+
+/// Whether a spec is a pod's own, and not one of a template.
+fn is_of_pod(spec: &FieldPath<'_>) -> bool {
+    spec.to_string() == Pod::SPEC.name()
+}
+
+/// A claim has one source.
+pub fn one_source_of_claim(claim: At<'_, PodResourceClaim>, cx: &mut ValidationContext<'_>) {
+    let detail = match [PodResourceClaim::RESOURCE_CLAIM_NAME, PodResourceClaim::RESOURCE_CLAIM_TEMPLATE_NAME]
+        .map(|field| claim.new.field(field).is_set())
+    {
+        [false, false] => "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+        [true, true] => "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
+        _ => return,
+    };
+    cx.errors.invalid(claim.path, in_full(claim.new), detail);
 }
 
 /// Without a service account there is no token to mount.
@@ -94,8 +110,8 @@ pub fn host_network_ports(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>)
     if !spec.new.field(PodSpec::HOST_NETWORK).get() {
         return;
     }
-    // Only a pod has its spec here; templates may leave host ports to be filled in.
-    let is_pod = spec.path.to_string() == Pod::SPEC.name();
+    // Templates may leave host ports to be filled in.
+    let is_pod = is_of_pod(spec.path);
     let path = spec.path.to(PodSpec::CONTAINERS);
     for (index, container) in spec.new.field(PodSpec::CONTAINERS).iter().enumerate() {
         let path = path.index(index);

@@ -1,117 +1,35 @@
 //! Rules of a pod's status, which nodes and controllers report.
 
 use super::text;
-use crate::rules::item_at;
+use crate::rules::{Repeats, items, text_in};
 use pintle_gates as gates;
-use pintle_schema::{Value, View, names};
+use pintle_schema::{FieldName, Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerExtendedResourceRequest, ContainerState, ContainerStateTerminated, ContainerStatus,
     ContainerUser, HostIP, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS, PodResourceClaim,
     PodResourceClaimStatus, PodSpec, PodStatus, ResourceRequirements, ResourceStatus,
 };
-use pintle_validation::{At, ErrorKind, FieldError, FieldPath, ValidationContext};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// Rules of the status of a pod.
-pub fn changes(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
-    let Some(old_pod) = pod.old else { return };
-    let spec = old_pod.field(Pod::SPEC);
-    pod.field(Pod::STATUS, |status| {
-        let Some(old) = status.old else { return };
-        let (new, path) = (status.new, status.path);
-        conditions(new, path, cx);
-        nominated_node(new, old, spec, path, cx);
-        let lists = [
-            PodStatus::CONTAINER_STATUSES,
-            PodStatus::INIT_CONTAINER_STATUSES,
-            PodStatus::EPHEMERAL_CONTAINER_STATUSES,
-        ];
-        for list in lists {
-            transitions(new.field(list), old.field(list), spec, &path.to(list), cx);
-        }
-        claims(new, spec, path, cx);
-        extended_claim(new, spec, path, cx);
-        addresses(new, old, path, cx);
-        for list in lists {
-            users(new.field(list), spec, &path.to(list), cx);
-        }
-        allocated(
-            new.field(PodStatus::CONTAINER_STATUSES),
-            spec.field(PodSpec::CONTAINERS),
-            &path.to(PodStatus::CONTAINER_STATUSES),
-            cx,
-        );
-        allocated(
-            new.field(PodStatus::INIT_CONTAINER_STATUSES),
-            spec.field(PodSpec::INIT_CONTAINERS),
-            &path.to(PodStatus::INIT_CONTAINER_STATUSES),
-            cx,
-        );
-        sort(path, cx);
-    });
+/// The status that is replaced, and the spec of the pod; `None` if no status is reported.
+fn replaced<'a>(cx: &ValidationContext<'a>) -> Option<(View<'a, PodStatus>, View<'a, PodSpec>)> {
+    let old = cx.old_root::<Pod>().filter(|_| cx.request.subresource == "status")?;
+    Some((old.field(Pod::STATUS), old.field(Pod::SPEC)))
 }
 
-/// The resources of ephemeral containers are forbidden, and not validated. The other errors are sorted in the order in
-/// which kube-apiserver validates a status: three times it looks at all containers.
-fn sort(path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    if cx.errors.is_empty() {
+/// The statuses of all containers, as kube-apiserver looks at them.
+const LISTS: [FieldName<PodStatus, Vec<ContainerStatus>>; 3] =
+    [PodStatus::CONTAINER_STATUSES, PodStatus::INIT_CONTAINER_STATUSES, PodStatus::EPHEMERAL_CONTAINER_STATUSES];
+
+/// Conditions have types that are names.
+pub fn conditions(conditions: At<'_, Vec<PodCondition>>, cx: &mut ValidationContext<'_>) {
+    if replaced(cx).is_none() {
         return;
     }
-    let inside = format!("{path}.");
-    let resources = format!(".{}[", ContainerStatus::ALLOCATED_RESOURCES_STATUS.name());
-    let ephemeral = format!("{inside}{}[", PodStatus::EPHEMERAL_CONTAINER_STATUSES.name());
-    cx.errors.0.retain(|error| !(error.field.starts_with(&ephemeral) && error.field.contains(&resources)));
-    if let Some(first) = cx.errors.0.iter().position(|error| error.field.starts_with(&inside)) {
-        let step = |error: &FieldError| step(error, error.field.strip_prefix(&inside).unwrap_or_default());
-        cx.errors.0[first..].sort_by_cached_key(step);
-    }
-}
-
-/// The step of the validation that finds an error, and its place in the step.
-fn step(error: &FieldError, path: &str) -> (usize, usize, usize) {
-    const FIELDS: [&str; 9] = [
-        PodStatus::CONDITIONS.name(),
-        PodStatus::NOMINATED_NODE_NAME.name(),
-        PodStatus::OBSERVED_GENERATION.name(),
-        PodStatus::QOS_CLASS.name(),
-        ContainerStatus::STATE.name(),
-        PodStatus::RESOURCE_CLAIM_STATUSES.name(),
-        PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS.name(),
-        PodStatus::POD_IPS.name(),
-        PodStatus::HOST_IPS.name(),
-    ];
-    const LISTS: [&str; 3] = [
-        PodStatus::CONTAINER_STATUSES.name(),
-        PodStatus::INIT_CONTAINER_STATUSES.name(),
-        PodStatus::EPHEMERAL_CONTAINER_STATUSES.name(),
-    ];
-    let (field, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
-    let at = |field: &str| FIELDS.iter().position(|other| *other == field);
-    let Some(list) = LISTS.iter().position(|list| *list == field) else {
-        let claims = PodStatus::RESOURCE_CLAIM_STATUSES.name();
-        let (item, part) = match item_at(path, claims) {
-            Some((item, rest)) => match error.kind {
-                ErrorKind::Duplicate => (item, 1),
-                _ if rest.strip_prefix('.') == Some(PodResourceClaimStatus::NAME.name()) => (item, 0),
-                _ => (item, 2),
-            },
-            None => (0, 0),
-        };
-        return (at(field).unwrap_or(0), item, part);
-    };
-    let of_container = rest.split_once("].").map_or("", |(_, rest)| rest);
-    let (own, _) = of_container.split_at(of_container.find(['.', '[']).unwrap_or(of_container.len()));
-    let last = [ContainerStatus::USER.name(), ContainerStatus::ALLOCATED_RESOURCES_STATUS.name()];
-    let step =
-        at(own).unwrap_or_else(|| FIELDS.len() + last.iter().position(|last| *last == own).unwrap_or(last.len()));
-    (step, list, 0)
-}
-
-fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    let path = path.to(PodStatus::CONDITIONS);
-    for (index, condition) in status.field(PodStatus::CONDITIONS).iter().enumerate() {
-        let path = path.index(index);
+    for (index, condition) in conditions.new.iter().enumerate() {
+        let path = conditions.path.index(index);
         let kind = text(condition.field(PodCondition::TYPE));
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
             cx.errors.invalid_each(path.child("Type"), &Value::from(kind), names::label_key(kind));
@@ -119,21 +37,25 @@ fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut Valida
     }
 }
 
-fn nominated_node(
-    new: View<'_, PodStatus>,
-    old: View<'_, PodStatus>,
-    spec: View<'_, PodSpec>,
-    path: &FieldPath<'_>,
-    cx: &mut ValidationContext<'_>,
-) {
+/// A pod that has a node is nominated for no other.
+pub fn nominated_node(status: At<'_, PodStatus>, cx: &mut ValidationContext<'_>) {
+    let Some((old, spec)) = replaced(cx) else { return };
     let field = PodStatus::NOMINATED_NODE_NAME;
-    let name = new.field(field).as_str();
+    let name = status.new.field(field).as_str();
     if name.is_empty() || name == old.field(field).as_str() {
         return;
     }
     let bound = !spec.field(PodSpec::NODE_NAME).as_str().is_empty();
     if bound && cx.enabled(&gates::CLEARING_NOMINATED_NODE_NAME_AFTER_BINDING) {
-        cx.errors.forbidden(path.to(field), "may not be set on pods that are already bound to a node");
+        cx.errors.forbidden(status.path.to(field), "may not be set on pods that are already bound to a node");
+    }
+}
+
+/// No container that ended for good runs again.
+pub fn transitions_of_all(status: At<'_, PodStatus>, cx: &mut ValidationContext<'_>) {
+    let Some((old, spec)) = replaced(cx) else { return };
+    for list in LISTS {
+        transitions(status.new.field(list), old.field(list), spec, &status.path.to(list), cx);
     }
 }
 
@@ -179,13 +101,13 @@ fn restarts(spec: View<'_, PodSpec>, name: &str, code: i32) -> bool {
     }
 }
 
-fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    let path = path.to(PodStatus::RESOURCE_CLAIM_STATUSES);
-    let statuses = status.field(PodStatus::RESOURCE_CLAIM_STATUSES);
+/// Claims are those of the pod.
+pub fn claims(statuses: At<'_, Vec<PodResourceClaimStatus>>, cx: &mut ValidationContext<'_>) {
+    let Some((_, spec)) = replaced(cx) else { return };
     let claims = spec.field(PodSpec::RESOURCE_CLAIMS);
     let claims: HashSet<&str> = claims.iter().map(|claim| claim.field(PodResourceClaim::NAME).as_str()).collect();
-    for (index, claim) in statuses.iter().enumerate() {
-        let place = path.index(index);
+    for (index, claim) in statuses.new.iter().enumerate() {
+        let place = statuses.path.index(index);
         let name = claim.field(PodResourceClaimStatus::NAME).as_str();
         if !claims.contains(name) {
             let detail = "must match the name of an entry in `spec.resourceClaims`";
@@ -194,16 +116,25 @@ fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath
     }
 }
 
-fn extended_claim(
-    status: View<'_, PodStatus>,
-    spec: View<'_, PodSpec>,
-    path: &FieldPath<'_>,
-    cx: &mut ValidationContext<'_>,
-) {
+/// Each claim is reported once.
+pub fn distinct_claims(statuses: At<'_, Vec<PodResourceClaimStatus>>, cx: &mut ValidationContext<'_>) {
+    let items = items(statuses.new);
+    let mut repeats = Repeats::new(items.len(), |at| text_in(items, at, PodResourceClaimStatus::NAME));
+    for index in 0..items.len() {
+        let name = text_in(items, index, PodResourceClaimStatus::NAME);
+        if repeats.is_repeated(index) && !name.is_empty() {
+            cx.errors.duplicate(statuses.path.index(index).to(PodResourceClaimStatus::NAME), name);
+        }
+    }
+}
+
+/// The claim for extended resources names containers and what they ask for.
+pub fn extended_claim(status: At<'_, PodStatus>, cx: &mut ValidationContext<'_>) {
     type Claim = PodExtendedResourceClaimStatus;
     type Mapping = ContainerExtendedResourceRequest;
-    let Some(claim) = status.field(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS).some() else { return };
-    let path = path.to(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS);
+    let Some((_, spec)) = replaced(cx) else { return };
+    let Some(claim) = status.new.field(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS).some() else { return };
+    let path = status.path.to(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS);
     let list = path.to(Claim::REQUEST_MAPPINGS);
     // Of several with a name the last one counts.
     let containers = spec.field(PodSpec::INIT_CONTAINERS).iter().chain(spec.field(PodSpec::CONTAINERS).iter());
@@ -234,23 +165,20 @@ fn extended_claim(
 }
 
 /// Addresses of the pod and of its node: at most one of each family. Addresses of the stored pod stay valid.
-fn addresses<'a>(
-    status: View<'a, PodStatus>,
-    old: View<'a, PodStatus>,
-    path: &FieldPath<'_>,
-    cx: &mut ValidationContext<'_>,
-) {
-    let pods = |status: View<'a, PodStatus>| texts(status.field(PodStatus::POD_IPS).value(), PodIP::IP.name());
-    let value = status.field(PodStatus::POD_IPS).value();
-    families(&pods(status), &pods(old), value, &path.to(PodStatus::POD_IPS), cx);
-    let hosts = |status: View<'a, PodStatus>| texts(status.field(PodStatus::HOST_IPS).value(), HostIP::IP.name());
-    let new = hosts(status);
-    let path = path.to(PodStatus::HOST_IPS);
-    if let Some(first) = new.first().filter(|first| **first != status.field(PodStatus::HOST_IP).as_str()) {
+pub fn addresses(status: At<'_, PodStatus>, cx: &mut ValidationContext<'_>) {
+    let Some((old, _)) = replaced(cx) else { return };
+    let new = status.new;
+    let [pods, old_pods] = [new, old].map(|status| status.field(PodStatus::POD_IPS).value());
+    let path = status.path.to(PodStatus::POD_IPS);
+    families(&texts(pods, PodIP::IP.name()), &texts(old_pods, PodIP::IP.name()), pods, &path, cx);
+    let [hosts, old_hosts] = [new, old].map(|status| status.field(PodStatus::HOST_IPS).value());
+    let path = status.path.to(PodStatus::HOST_IPS);
+    let addresses = texts(hosts, HostIP::IP.name());
+    if let Some(first) = addresses.first().filter(|first| **first != new.field(PodStatus::HOST_IP).as_str()) {
         let first_path = path.index(0);
         cx.errors.invalid(first_path.to(HostIP::IP), *first, "must be equal to `hostIP`");
     }
-    families(&new, &hosts(old), status.field(PodStatus::HOST_IPS).value(), &path, cx);
+    families(&addresses, &texts(old_hosts, HostIP::IP.name()), hosts, &path, cx);
 }
 
 fn texts<'a>(addresses: &'a Value, name: &str) -> Vec<&'a str> {
@@ -286,6 +214,13 @@ fn shown_ip(ip: &Value) -> Value {
 }
 
 /// Users and groups by number are not for Windows.
+pub fn users_of_all(status: At<'_, PodStatus>, cx: &mut ValidationContext<'_>) {
+    let Some((_, spec)) = replaced(cx) else { return };
+    for list in LISTS {
+        users(status.new.field(list), spec, &status.path.to(list), cx);
+    }
+}
+
 fn users(
     statuses: View<'_, Vec<ContainerStatus>>,
     spec: View<'_, PodSpec>,
@@ -304,7 +239,23 @@ fn users(
     }
 }
 
-/// The health of resources that a container has.
+/// Whether the status is that of an ephemeral container: it has no resources, and they are not looked into.
+pub fn is_ephemeral(container: At<'_, ContainerStatus>, _: &ValidationContext<'_>) -> bool {
+    container.path.parent().field_name() == PodStatus::EPHEMERAL_CONTAINER_STATUSES.name()
+}
+
+/// Health is reported of resources that containers have.
+pub fn allocated_to_all(status: At<'_, PodStatus>, cx: &mut ValidationContext<'_>) {
+    let Some((_, spec)) = replaced(cx) else { return };
+    let lists = [
+        (PodStatus::CONTAINER_STATUSES, PodSpec::CONTAINERS),
+        (PodStatus::INIT_CONTAINER_STATUSES, PodSpec::INIT_CONTAINERS),
+    ];
+    for (list, containers) in lists {
+        allocated(status.new.field(list), spec.field(containers), &status.path.to(list), cx);
+    }
+}
+
 fn allocated(
     statuses: View<'_, Vec<ContainerStatus>>,
     containers: View<'_, Vec<Container>>,

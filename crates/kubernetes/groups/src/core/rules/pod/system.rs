@@ -3,7 +3,7 @@
 //! Each function is one part of the validation of a pod's spec; errors stand in the order of the functions.
 
 use super::{containers, is_true, text};
-use crate::rules::{drop_inside, forbid};
+use crate::rules::forbid;
 use pintle_gates as gates;
 use pintle_schema::{ApiValue, Type, View, names};
 use pintle_types::core::v1::{
@@ -21,13 +21,17 @@ pub fn dns_policy(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     match spec.new.field(PodSpec::DNS_CONFIG).some() {
         None => cx.errors.required(path, "must provide `dnsConfig` when `dnsPolicy` is None"),
         Some(config) if config.field(PodDNSConfig::NAMESERVERS).value().is_zero() => {
-            // Nothing else of it is validated then.
-            drop_inside(&path, cx);
             let detail = "must provide at least one DNS nameserver when `dnsPolicy` is None";
             cx.errors.required(path.to(PodDNSConfig::NAMESERVERS), detail);
         }
         Some(_) => {}
     }
+}
+
+/// Whether a pod has to name its servers and does not: nothing else of its configuration is validated then.
+pub fn has_no_nameservers(spec: At<'_, PodSpec>, _: &ValidationContext<'_>) -> bool {
+    let config = spec.new.field(PodSpec::DNS_CONFIG).or_zero();
+    text(spec.new.field(PodSpec::DNS_POLICY)) == "None" && config.field(PodDNSConfig::NAMESERVERS).value().is_zero()
 }
 
 const MAX_HOST_NAME: usize = 64;

@@ -1,7 +1,6 @@
 //! Rules of what may change in a pod that exists.
 
 use super::{spec, text};
-use crate::rules;
 use crate::rules::difference::difference;
 use crate::rules::internal_form::in_full;
 use pintle_schema::{Map, Value, View};
@@ -47,7 +46,7 @@ pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
         if !deadline(spec.new, old, spec.path, cx) {
             return;
         }
-        tolerations(spec.new, old, &spec.path.to(PodSpec::TOLERATIONS), cx);
+        tolerations(spec, old, cx);
         scheduling_gates(spec.new, old, &spec.path.to(PodSpec::SCHEDULING_GATES), cx);
         if same_but(spec.new.value(), old.value(), &[]) {
             return;
@@ -113,22 +112,21 @@ fn deadline(
     true
 }
 
-fn tolerations<'a>(
-    new: View<'a, PodSpec>,
-    old: View<'a, PodSpec>,
-    path: &FieldPath<'_>,
-    cx: &mut ValidationContext<'_>,
-) {
-    let new = new.field(PodSpec::TOLERATIONS);
+/// Tolerations may be added; kube-apiserver validates all of them once more then.
+fn tolerations(spec: At<'_, PodSpec>, old: View<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
+    let new = spec.new.field(PodSpec::TOLERATIONS);
     // All but for how long.
-    let fields =
-        [Toleration::KEY.name(), Toleration::OPERATOR.name(), Toleration::VALUE.name(), Toleration::EFFECT.name()];
-    let what = |toleration: View<'a, Toleration>| fields.map(|field| toleration.value().str_at(&[field]));
-    let tolerated: HashSet<[&str; 4]> = new.iter().map(what).collect();
-    if !old.field(PodSpec::TOLERATIONS).iter().all(|old| tolerated.contains(&what(old))) {
+    fn texts(toleration: &Value) -> [&str; 4] {
+        type Field = Toleration;
+        let fields = [Field::KEY.name(), Field::OPERATOR.name(), Field::VALUE.name(), Field::EFFECT.name()];
+        fields.map(|field| toleration.str_at(&[field]))
+    }
+    let tolerated: HashSet<[&str; 4]> = new.iter().map(|toleration| texts(toleration.value())).collect();
+    if !old.field(PodSpec::TOLERATIONS).iter().all(|old| tolerated.contains(&texts(old.value()))) {
+        let path = spec.path.to(PodSpec::TOLERATIONS);
         return cx.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
     }
-    rules::report_again(path, cx);
+    cx.validate_again(spec, PodSpec::TOLERATIONS);
 }
 
 fn scheduling_gates(

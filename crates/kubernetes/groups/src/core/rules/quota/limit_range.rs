@@ -4,7 +4,7 @@ use super::entries;
 use crate::core::rules::pod::resources;
 use crate::core::rules::resource_names;
 use crate::core::rules::volume::persistent::{quantity, units};
-use crate::rules::{Repeats, Turn, duplicate_in_turn, items, text_in};
+use crate::rules::{Repeats, items, text_in};
 use pintle_schema::{Quantity, Value};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
 use pintle_validation::{At, FieldPath, ValidationContext};
@@ -20,9 +20,7 @@ pub fn distinct_types(limits: At<'_, Vec<Item>>, cx: &mut ValidationContext<'_>)
         if !repeats.is_repeated(index) {
             continue;
         }
-        let path = limits.path.index(index);
-        let path = path.to(Item::TYPE);
-        duplicate_in_turn(Turn::WithField, limits.path, index, &path, text_in(items, index, Item::TYPE), cx);
+        cx.errors.duplicate(limits.path.index(index).to(Item::TYPE), text_in(items, index, Item::TYPE));
     }
 }
 

@@ -3,8 +3,8 @@
 use super::persistent::{class_may_change, keeps_mode, no_debt, positive, quantity};
 use crate::core::rules::resource_names::{is_native, not_negative};
 use crate::rules::difference::difference;
+use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
-use crate::rules::{has_format, put_before};
 use pintle_gates as gates;
 use pintle_schema::{ApiType, Map, Value, View, names};
 use pintle_types::core::v1::{
@@ -106,15 +106,8 @@ fn had_group(path: &FieldPath<'_>, cx: &ValidationContext<'_>) -> bool {
     (of_source || of_wide) && path.parent().to_string() == PersistentVolumeClaim::SPEC.name()
 }
 
-/// `dataSource` and `dataSourceRef` are equal. A wrong class of attributes is reported after that.
+/// `dataSource` and `dataSourceRef` are equal.
 pub fn sources_agree(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
-    let found = cx.errors.0.len();
-    compare_sources(spec, cx);
-    let class = spec.path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).to_string();
-    put_before(found, |field| field == class, cx);
-}
-
-fn compare_sources(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let source = spec.new.field(Spec::DATA_SOURCE);
     let wide = spec.new.field(Spec::DATA_SOURCE_REF);
     let is_abroad =

@@ -8,73 +8,105 @@ pub mod projected;
 pub mod sources;
 pub mod warnings;
 
-use pintle_schema::{ApiType, Value, View, names};
+use pintle_schema::{ApiType, Map, Value, View, names};
 use pintle_types::core::v1::{
-    AzureDiskVolumeSource, CSIVolumeSource, ClusterTrustBundleProjection, DownwardAPIProjection, DownwardAPIVolumeFile,
-    DownwardAPIVolumeSource, EmptyDirVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource,
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
-    PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec,
-    Pod, PodCertificateProjection, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, ServiceAccountTokenProjection,
-    Volume, VolumeProjection, VolumeSource,
+    AzureDiskVolumeSource, CSIPersistentVolumeSource, CSIVolumeSource, ClusterTrustBundleProjection,
+    ConfigMapVolumeSource, DownwardAPIProjection, DownwardAPIVolumeFile, DownwardAPIVolumeSource, EmptyDirVolumeSource,
+    ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
+    PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec, Pod, PodCertificateProjection,
+    PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, SecretVolumeSource, ServiceAccountTokenProjection, Volume,
+    VolumeProjection, VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{
-    At, CustomRule, FieldPath, Group, KindRules, Step, ValidationContext, at_field, at_type, step,
+    At, CustomRule, FieldOrder, FieldPath, Group, KindRules, Pass, ShownName, Skip, ValidationContext, at_field,
+    at_type, field_order, pass, shown_name, skip, skip_inside,
 };
 
 /// The rules of volumes.
-pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES };
+pub static GROUP: Group =
+    Group { kinds: KINDS, custom_rules: RULES, orders: ORDERS, skips: SKIPS, names: NAMES, ..Group::NONE };
 
 static KINDS: &[KindRules] = &[
     KindRules {
         // The rules of a new volume are asked twice, as kube-apiserver asks them.
         update: &[
-            Step::Metadata,
-            Step::Rules,
-            Step::Metadata,
-            Step::Rules,
-            step!(PersistentVolume, persistent::keeps_source),
+            Pass::Metadata,
+            Pass::Rules,
+            Pass::Metadata,
+            Pass::Rules,
+            pass!(PersistentVolume, persistent::keeps_source),
         ],
         ..KindRules::of(PersistentVolume::schema)
     },
     KindRules {
-        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules, step!(PersistentVolumeClaim, claim::keeps_spec)],
+        update: &[Pass::MetadataUpdate, Pass::Metadata, Pass::Rules, pass!(PersistentVolumeClaim, claim::keeps_spec)],
         ..KindRules::of(PersistentVolumeClaim::schema)
     },
 ];
 
+/// The types whose fields kube-apiserver validates in another order than that of the struct.
+static ORDERS: &[FieldOrder] = &[
+    field_order!(SecretVolumeSource: [SECRET_NAME, DEFAULT_MODE]),
+    field_order!(ConfigMapVolumeSource: [DEFAULT_MODE]),
+    field_order!(ProjectedVolumeSource: [DEFAULT_MODE]),
+    field_order!(CSIPersistentVolumeSource: [
+        DRIVER, VOLUME_HANDLE, CONTROLLER_PUBLISH_SECRET_REF, CONTROLLER_EXPAND_SECRET_REF
+    ]),
+    field_order!(PersistentVolumeSpec: [
+        ACCESS_MODES, CAPACITY, PERSISTENT_VOLUME_RECLAIM_POLICY, NODE_AFFINITY
+    ]),
+    field_order!(PersistentVolumeClaimSpec: [SELECTOR, ACCESS_MODES]),
+];
+
+static SKIPS: &[Skip] = &[
+    skip!(VolumeSource, is_later_source),
+    skip!(PersistentVolumeSource, persistent::is_later_source),
+    skip_inside!(PersistentVolumeSpec::NODE_AFFINITY, persistent::is_inline_volume),
+];
+
+static NAMES: &[ShownName] = &[
+    shown_name!(VolumeSource::GCE_PERSISTENT_DISK = "persistentDisk"),
+    shown_name!(PersistentVolumeSource::GCE_PERSISTENT_DISK = "persistentDisk"),
+];
+
 static RULES: &[CustomRule] = &[
-    at_type!(VolumeSource, one_source, AFTER),
-    at_type!(VolumeSource, names_made_of_it, AFTER),
-    at_field!(PodSpec::VOLUMES, claims_of_their_own, AFTER),
+    at_type!(VolumeSource, one_source, phase = After),
+    at_type!(VolumeSource, names_made_of_it, phase = After),
+    at_field!(PodSpec::VOLUMES, claims_of_their_own, phase = Inside(2)),
     at_field!(EmptyDirVolumeSource::SIZE_LIMIT, sources::size_limit),
-    at_type!(AzureDiskVolumeSource, sources::azure_disk, AFTER),
+    at_type!(AzureDiskVolumeSource, sources::azure_disk, phase = After),
     at_type!(QuobyteVolumeSource, sources::quobyte),
     at_type!(ISCSIPersistentVolumeSource, sources::iscsi_portal),
     at_field!(ISCSIVolumeSource::INITIATOR_NAME, sources::iscsi_initiator),
     at_field!(ISCSIPersistentVolumeSource::INITIATOR_NAME, sources::iscsi_initiator_of_pv),
     at_field!(CSIVolumeSource::NODE_PUBLISH_SECRET_REF, sources::publish_secret),
     at_field!(ImageVolumeSource::REFERENCE, sources::image),
-    at_type!(DownwardAPIVolumeSource, projected::pod_info, AFTER),
+    at_type!(DownwardAPIVolumeSource, projected::pod_info, phase = After),
     at_type!(DownwardAPIProjection, projected::pod_info_part),
     at_type!(DownwardAPIVolumeFile, projected::file),
     at_field!(ServiceAccountTokenProjection::PATH, projected::token_path),
-    at_type!(VolumeProjection, projected::one_part, AFTER),
+    at_type!(VolumeProjection, projected::one_part, phase = After),
     at_type!(ClusterTrustBundleProjection, projected::trust_bundle),
-    at_type!(PodCertificateProjection, projected::certificate_files, AFTER),
-    at_type!(ProjectedVolumeSource, projected::parts, AFTER),
+    at_type!(PodCertificateProjection, projected::certificate_files, phase = After),
+    at_type!(ProjectedVolumeSource, projected::parts, phase = After),
     at_field!(PersistentVolumeSpec::ACCESS_MODES, claim::access_modes),
     at_field!(PersistentVolumeSpec::CAPACITY, persistent::capacity),
     at_field!(PersistentVolumeSpec::PERSISTENT_VOLUME_RECLAIM_POLICY, persistent::reclaim_policy),
-    at_field!(PersistentVolumeSpec::NODE_AFFINITY, persistent::node_affinity, AFTER),
-    at_field!(PersistentVolume::SPEC, persistent::attributes_class, AFTER),
-    at_type!(PersistentVolumeSource, persistent::one_source, AFTER),
-    at_type!(PersistentVolumeSpec, persistent::fits_source, AFTER),
+    at_field!(PersistentVolumeSpec::NODE_AFFINITY, persistent::node_affinity),
+    at_field!(PersistentVolume::SPEC, persistent::attributes_class, phase = After),
+    at_type!(PersistentVolumeSource, persistent::one_source, phase = After),
+    at_type!(PersistentVolumeSpec, persistent::fits_source, phase = After),
     at_field!(PersistentVolumeClaimSpec::ACCESS_MODES, claim::access_modes),
     at_field!(PersistentVolumeClaimSpec::RESOURCES, claim::storage),
     at_field!(PersistentVolumeClaimSpec::DATA_SOURCE, claim::data_source),
     at_field!(PersistentVolumeClaimSpec::DATA_SOURCE_REF, claim::data_source_ref),
-    at_type!(PersistentVolumeClaimSpec, claim::sources_agree, AFTER),
+    at_type!(
+        PersistentVolumeClaimSpec,
+        claim::sources_agree,
+        phase = BeforeField(&[PersistentVolumeClaimSpec::VOLUME_ATTRIBUTES_CLASS_NAME.name()])
+    ),
     at_field!(PersistentVolumeClaimTemplate::METADATA, claim::template_metadata),
     at_type!(PersistentVolumeClaimStatus, claim::status, ON_PART),
 ];
@@ -118,11 +150,13 @@ fn one_source(source: At<'_, VolumeSource>, cx: &mut ValidationContext<'_>) {
     first_source(source.new.value(), ORDER, &[], source.path, cx, |_, _| {});
 }
 
-const ONE_TYPE: &str = "may not specify more than 1 volume type";
+/// Whether a field is a source beside the one that counts: it is not looked into.
+fn is_later_source(source: At<'_, VolumeSource>, field: &str, _: &ValidationContext<'_>) -> bool {
+    is_later(source.new.value(), field, ORDER)
+}
 
-/// Reports what is wrong with the number of sources, after what `inside` reports for the one that counts. What is
-/// inside
-/// the others is not reported; those that are `free` may stand beside another.
+/// Reports what is wrong with the number of sources, after what `inside` reports for the one that counts. Those that are
+/// `free` may stand beside another.
 pub fn first_source(
     source: &Value,
     order: &[&'static str],
@@ -133,45 +167,25 @@ pub fn first_source(
 ) {
     let mut set = order.iter().filter(|name| source.get(name).is_some_and(|member| !member.is_null()));
     let Some(first) = set.next() else { return cx.errors.required(path, "must specify a volume type") };
-    if *first == VolumeSource::GCE_PERSISTENT_DISK.name() {
-        move_errors(&path.child(first), &path.child("persistentDisk"), cx);
-    }
     inside(first, cx);
     for other in set.filter(|other| !free.contains(other)) {
-        take_back(&path.child(other), cx);
         let shown = match *other {
             "cephfs" => "cephFS",
             "downwardAPI" => "downwarAPI",
             other => other,
         };
-        cx.errors.forbidden(path.child(shown), ONE_TYPE);
+        cx.errors.forbidden(path.child(shown), "may not specify more than 1 volume type");
     }
 }
 
-/// Moves the errors below a path to another path.
-fn move_errors(place: &FieldPath<'_>, shown: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    if cx.errors.is_empty() {
-        return;
-    }
-    let (place, shown) = (place.to_string(), shown.to_string());
-    for error in &mut cx.errors.0 {
-        if let Some(rest) = error.field.strip_prefix(&place).filter(|rest| rest.starts_with('.')) {
-            error.field = format!("{shown}{rest}");
-        }
-    }
-}
-
-/// Forgets the errors of a place that is not looked at after all.
-pub fn take_back(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
-    if cx.errors.is_empty() {
-        return;
-    }
-    let place = place.to_string();
-    cx.errors.0.retain(|error| match error.field.strip_prefix(&place) {
-        Some("") => error.detail == ONE_TYPE,
-        Some(rest) => !rest.starts_with(['.', '[']),
-        None => true,
-    });
+/// Whether a source is set beside an earlier one.
+pub fn is_later(source: &Value, field: &str, order: &[&str]) -> bool {
+    let mut others = source.as_map().into_iter().flat_map(Map::iter);
+    let is_earlier = |other: &str| {
+        let first = order.iter().find(|name| [other, field].contains(name));
+        first.is_some_and(|first| *first == other) && order.contains(&field)
+    };
+    others.any(|(name, value)| name.as_str() != field && !value.is_null() && is_earlier(name))
 }
 
 /// Objects that are named after a volume get valid names.

@@ -1,6 +1,6 @@
 //! Rules of persistent volumes, and of those that an attachment describes in place.
 
-use super::{first_source, take_back};
+use super::{first_source, is_later};
 use crate::rules::difference::difference;
 use crate::rules::has_format;
 use crate::rules::internal_form::in_full;
@@ -42,6 +42,11 @@ const ORDER: &[&str] = &[
 /// Whether the volume is one that a VolumeAttachment describes.
 pub fn is_inline(cx: &ValidationContext<'_>) -> bool {
     cx.request.api_version.starts_with("storage.k8s.io/")
+}
+
+/// The same for the spec of one.
+pub fn is_inline_volume(_: At<'_, PersistentVolumeSpec>, cx: &ValidationContext<'_>) -> bool {
+    is_inline(cx)
 }
 
 fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolumeSource> {
@@ -152,9 +157,13 @@ pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Va
 /// An inline volume has no node affinity.
 pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut ValidationContext<'_>) {
     if affinity.new.is_set() && is_inline(cx) {
-        take_back(affinity.path, cx);
         cx.errors.forbidden(affinity.path, "may not be specified in the context of inline volumes");
     }
+}
+
+/// Whether a field is a source beside the one that counts: it is not looked into, unless it may stand there.
+pub fn is_later_source(source: At<'_, PersistentVolumeSource>, field: &str, _: &ValidationContext<'_>) -> bool {
+    field != PersistentVolumeSource::FLEX_VOLUME.name() && is_later(source.new.value(), field, ORDER)
 }
 
 /// A persistent volume has one source.
