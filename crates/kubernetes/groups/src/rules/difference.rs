@@ -6,7 +6,7 @@ use pintle_schema::Value;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Common lines that are shown environment different ones.
+/// Common lines that are shown around different ones.
 const CONTEXT: usize = 3;
 
 /// From this many lines on, those that are frequent begin no run.
@@ -24,7 +24,7 @@ struct Run {
     length: usize,
 }
 
-/// The lines that went and came, with some that stayed environment them; "" when nothing differs.
+/// The lines that went and came, with some that stayed around them; "" when nothing differs.
 pub fn difference(old: &Value, new: &Value) -> String {
     let (old, new) = (lines(old), lines(new));
     let mut matcher = Matcher { old: &old, new: &new, places: places(&new), steps: MOST_STEPS, runs: Vec::new() };
@@ -139,7 +139,7 @@ impl Matcher<'_> {
         self.lengthen(best, of_old, of_new)
     }
 
-    /// Adds the equal lines environment a run, which may be such as begin none.
+    /// Adds the equal lines around a run, which may be such as begin none.
     fn lengthen(&self, mut run: Run, of_old: (usize, usize), of_new: (usize, usize)) -> Run {
         while run.old > of_old.0 && run.new > of_new.0 && self.old[run.old - 1] == self.new[run.new - 1] {
             run = Run { old: run.old - 1, new: run.new - 1, length: run.length + 1 };

@@ -89,7 +89,7 @@ pub fn changed(schema: &Struct, object: &Value, random: &mut Random) -> Value {
 
 /// The object with its invalid fields replaced or removed, if that makes it valid.
 ///
-/// `wrong` reports where the first fault is; what goes is what stands there, or the innermost thing environment it.
+/// `wrong` reports where the first fault is; what goes is what stands there, or the innermost thing around it.
 pub fn mended(
     schema: &Struct,
     object: &Value,

@@ -1,6 +1,6 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
-use super::{handlers, text};
+use super::{handlers, is_sidecar, text};
 use crate::rules::{Repeats, Texts, forbid, items, text_in};
 use pintle_schema::names::port_name;
 use pintle_schema::{Value, View};
@@ -37,11 +37,6 @@ pub fn has(spec: View<'_, PodSpec>, name: &str) -> bool {
 
 fn names<'a>(containers: Containers<'a>) -> impl Iterator<Item = &'a str> {
     containers.iter().map(|container| text(container.field(Container::NAME)))
-}
-
-/// Whether an init container keeps running beside the regular ones.
-pub fn is_sidecar(container: View<'_, Container>) -> bool {
-    text(container.field(Container::RESTART_POLICY)) == "Always"
 }
 
 /// Names are distinct, even absent ones.

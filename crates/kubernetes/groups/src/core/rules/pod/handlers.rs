@@ -1,6 +1,6 @@
 //! Rules of lifecycle hooks and probes.
 
-use super::containers::is_sidecar;
+use super::is_sidecar;
 use crate::rules::has_format;
 use pintle_gates as gates;
 use pintle_schema::{Value, View};

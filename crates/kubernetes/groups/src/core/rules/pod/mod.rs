@@ -32,6 +32,11 @@ use pintle_validation::{
     CustomRule, FieldOrder, Group, KindRules, Pass, Skip, at_field, at_type, field_order, pass, skip, skip_inside,
 };
 
+/// Whether an init container keeps running beside the regular ones.
+fn is_sidecar(container: View<'_, Container>) -> bool {
+    text(container.field(Container::RESTART_POLICY)) == "Always"
+}
+
 /// The passes of Pod, and the rules of a pod's parts.
 pub static GROUP: Group = Group { kinds: KINDS, custom_rules: RULES, orders: ORDERS, skips: SKIPS, ..Group::NONE };
 

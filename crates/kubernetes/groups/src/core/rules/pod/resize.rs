@@ -1,7 +1,7 @@
 //! Rules of resizing a pod: only amounts of cpu and memory may change.
 
 use super::update::same_but;
-use super::{containers, spec, text};
+use super::{spec, text};
 use pintle_gates as gates;
 use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
@@ -58,7 +58,7 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
         let path = path.to(field);
         for (index, (new, old)) in new.field(field).iter().zip(old.field(field).iter()).enumerate() {
             let is_init = field.name() == PodSpec::INIT_CONTAINERS.name();
-            if !is_init || init_too || containers::is_sidecar(old) {
+            if !is_init || init_too || super::is_sidecar(old) {
                 let (new, old) = (new.field(Container::RESOURCES), old.field(Container::RESOURCES));
                 nothing_removed("resource", new, old, &path.index(index).to(Container::RESOURCES), cx);
             }
@@ -88,7 +88,7 @@ fn init_containers(
     let pairs = new.field(PodSpec::INIT_CONTAINERS).iter().zip(old.field(PodSpec::INIT_CONTAINERS).iter());
     for (index, (new, old)) in pairs.enumerate() {
         let path_here = list.index(index);
-        let is_sidecar = containers::is_sidecar(new);
+        let is_sidecar = super::is_sidecar(new);
         if !is_sidecar && !init_too {
             if !pintle_validation::same(new.value(), old.value()) {
                 cx.errors.forbidden(path, "resources for non-sidecar init containers are immutable");

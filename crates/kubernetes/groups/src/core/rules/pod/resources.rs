@@ -227,7 +227,7 @@ pub fn aggregate<'a>(
     for container in spec.field(PodSpec::INIT_CONTAINERS).iter() {
         let mut now = sidecars.clone();
         add(&mut now, of(container));
-        if containers::is_sidecar(container) {
+        if super::is_sidecar(container) {
             add(&mut sum, of(container));
             sidecars.clone_from(&now);
         }

@@ -163,7 +163,7 @@ pub fn stop_signals(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     }
     let path = spec.path.to(PodSpec::INIT_CONTAINERS);
     let init = spec.new.field(PodSpec::INIT_CONTAINERS).iter().enumerate();
-    for (index, container) in init.filter(|(_, container)| containers::is_sidecar(*container)) {
+    for (index, container) in init.filter(|(_, container)| super::is_sidecar(*container)) {
         validate(container, &path.index(index));
     }
 }
