@@ -165,7 +165,7 @@ fn requests_are_passed_on_in_the_name_of_their_user() {
     assert_eq!(seen["target"], format!("{THINGS}/a/b?a=x+y&a=%26&z=1"));
     assert_eq!(seen["body"], "{\"a\": 1}");
     let headers = json!({
-        "x-remote-user": ["jane"], "x-remote-uid": [], "x-remote-group": ["a", "b", "system:authenticated"],
+        "x-remote-user": ["jane"], "x-remote-uid": ["u7"], "x-remote-group": ["a", "b", "system:authenticated"],
         "x-remote-extra-scopes": [], "authorization": "", "x-test": "passes",
         "x-forwarded-uri": format!("{THINGS}/a/b"), "x-forwarded-proto": "https",
     });
