@@ -57,7 +57,7 @@ mod tests {
             namespaced: true,
             name_check: &|_, _| Vec::new(),
             gates: &NO_GATES,
-            around: &(),
+            environment: &(),
         };
         let validator = Validator::new(&[&GROUP]);
         let lines = |count: i64| -> Vec<String> {

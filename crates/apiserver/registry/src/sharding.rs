@@ -8,8 +8,6 @@ use pintle_cel::ast::{Expr, Kind, Literal};
 use pintle_cel::parser::{Syntax, parse};
 use std::fmt;
 
-/// The feature gate of sharded lists and watches.
-
 /// The end of the last range: 2^64 has a digit more than all other bounds.
 const UPPER_BOUND: &str = "0x10000000000000000";
 

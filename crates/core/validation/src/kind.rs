@@ -44,11 +44,14 @@ impl KindRules {
     }
 }
 
+/// A field of a type, by its JSON name.
+pub type FieldOf = (fn() -> &'static Struct, &'static str);
+
 /// The order in which the fields of a type are validated, if it is not that of the struct.
 pub struct FieldOrder {
     pub of: fn() -> &'static Struct,
     /// The field, of another type, whose values have this order; `None` for all values of the type.
-    pub within: Option<(fn() -> &'static Struct, &'static str)>,
+    pub within: Option<FieldOf>,
     /// The first fields, by JSON name. The others follow in the order of the struct.
     pub fields: &'static [&'static str],
 }

@@ -151,7 +151,7 @@ impl Run<'_, '_, '_> {
         };
         let is_plain = field.skips.is_empty() && field.replacement.is_none();
         match is_plain || location.unchanged && value.is_null() {
-            true => self.field_in(field, Looked::AtOwn, owner, &location),
+            true => self.field_in(field, Subject::Own, owner, &location),
             false => self.special_field(field, owner, &location),
         }
     }
@@ -162,27 +162,27 @@ impl Run<'_, '_, '_> {
         let whole = owner.untyped();
         match field.skips.iter().find(|skip| (skip.when)(&whole, &field.name, self.cx)) {
             Some(skip) if skip.whole => return,
-            Some(_) => return self.field_in(field, Looked::AtRules, owner, location),
+            Some(_) => return self.field_in(field, Subject::Skipped, owner, location),
             None => {}
         }
         let replacement = field.replacement.filter(|_| !location.unchanged);
         match replacement.and_then(|replacement| (replacement.value)(&whole, self.cx)) {
             Some(value) => {
-                self.field_in(field, Looked::AtOther(&value), owner, location);
+                self.field_in(field, Subject::Other(&value), owner, location);
                 self.cx.forget_comparison();
             }
-            None => self.field_in(field, Looked::AtOwn, owner, location),
+            None => self.field_in(field, Subject::Own, owner, location),
         }
     }
 
     #[inline(always)]
-    fn field_in(&mut self, field: &FieldPlan, looked: Looked<'_>, owner: &Location<'_>, location: &Location<'_>) {
+    fn field_in(&mut self, field: &FieldPlan, subject: Subject<'_>, owner: &Location<'_>, location: &Location<'_>) {
         if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
             let found_before = self.cx.errors.0.len();
             self.choice(choice, field.node.checks.pointer, owner, location);
             self.place(found_before, Phase::Before, Content::Of(&field.node.inner), location);
         }
-        self.node(&field.node, owner.unchanged, looked, location);
+        self.node(&field.node, owner.unchanged, subject, location);
     }
 
     /// Whether an update did not change a value.
@@ -192,7 +192,7 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(always)]
-    fn node(&mut self, node: &Node, owner_unchanged: bool, looked: Looked<'_>, location: &Location<'_>) {
+    fn node(&mut self, node: &Node, owner_unchanged: bool, subject: Subject<'_>, location: &Location<'_>) {
         let content = Content::Of(&node.inner);
         let found_before = self.cx.errors.0.len();
         let stopped = match location.unchanged {
@@ -207,14 +207,14 @@ impl Run<'_, '_, '_> {
         let pointer = node.checks.pointer;
         let absent = pointer && location.value.is_null();
         if !stopped && !absent {
-            match (looked, location.old) {
-                (Looked::AtRules, _) => {}
-                (Looked::AtOther(value), _) => self.inner(&node.inner, &Location { value, ..*location }),
+            match (subject, location.old) {
+                (Subject::Skipped, _) => {}
+                (Subject::Other(value), _) => self.inner(&node.inner, &Location { value, ..*location }),
                 // If the old pointer is null, there is nothing to compare with.
-                (Looked::AtOwn, Some(Value::Null)) if pointer => {
+                (Subject::Own, Some(Value::Null)) if pointer => {
                     self.inner(&node.inner, &Location { old: None, ..*location });
                 }
-                (Looked::AtOwn, _) => self.inner(&node.inner, location),
+                (Subject::Own, _) => self.inner(&node.inner, location),
             }
         }
         let found_before = self.cx.errors.0.len();
@@ -248,7 +248,7 @@ impl Run<'_, '_, '_> {
     /// Validates an item of a list or a map.
     fn item(&mut self, node: &Node, owner_unchanged: bool, item: &mut Location<'_>) {
         item.unchanged = owner_unchanged || self.same(item.value, item.old);
-        self.node(node, owner_unchanged, Looked::AtOwn, item);
+        self.node(node, owner_unchanged, Subject::Own, item);
     }
 
     /// Runs rules on a value; true if one of them ended its validation.
@@ -600,11 +600,11 @@ impl Run<'_, '_, '_> {
 
 /// What is validated of a value besides its rules.
 #[derive(Clone, Copy)]
-enum Looked<'r> {
+enum Subject<'r> {
     /// Its content.
-    AtOwn,
+    Own,
     /// Another content.
-    AtOther(&'r Value),
+    Other(&'r Value),
     /// Nothing.
-    AtRules,
+    Skipped,
 }
