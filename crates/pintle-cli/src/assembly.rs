@@ -56,7 +56,7 @@ fn admission(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// What is told of requests: the audit log, and traces.
+/// What observes requests: the audit log and traces; and the headers for browsers.
 fn observers(config: &Config, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
     let auditor = audit::auditor(&config.audit, builder.webhooks())?;
     let generic = builder.generic();

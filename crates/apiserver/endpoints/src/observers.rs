@@ -1,7 +1,7 @@
 //! Observers of requests: audit, traces, metrics, the log line, and the slot. A fixed list, each with the moments of a
 //! request that matter to it: received, identified, routed, answered, sent.
 //!
-//! Guarantees that they are told in one order, and that one whose subject is off costs a look at an option. Must never
+//! Guarantees that they are called in one order, and that one whose subject is off costs a look at an option. Must never
 //! change a response, except that a request is rejected when its first audit event had to be stored and was not.
 
 mod audit;

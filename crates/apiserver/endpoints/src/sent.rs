@@ -1,4 +1,4 @@
-//! `SentBody`: the body of a response, and the observers of its request. Guarantees that they are told when the last
+//! `SentBody`: the body of a response, and the observers of its request. Guarantees that their last moment is when the last
 //! byte was taken, or the client has gone. Must never change the body.
 
 use crate::body::Body;
@@ -17,7 +17,7 @@ pub struct SentBody {
     observed: Option<Box<Observed>>,
 }
 
-/// Who is told when a response has been sent.
+/// The observers of a response, and how much of it was sent.
 struct Observed {
     observers: Observers,
     bytes: u64,
@@ -34,7 +34,7 @@ impl SentBody {
         SentBody { body, observed: Some(Box::new(Observed { observers, bytes: 0 })) }
     }
 
-    /// A body that nobody is told about.
+    /// A body without observers.
     pub fn unobserved(body: Body) -> Self {
         SentBody { body, observed: None }
     }

@@ -1,5 +1,5 @@
-//! What flow control is told of a request, for those who look at its state. It is asked for when a dump is made only. Must never be needed to
-//! decide which request is worked on.
+//! The description of a request for dumps of flow control's state. Guarantees that it is made only when a dump is. Must never be
+//! needed to decide which request runs.
 
 use pintle_auth::Attributes;
 use std::borrow::Cow;

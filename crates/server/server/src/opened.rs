@@ -128,7 +128,7 @@ impl Opened {
         &self.builder.authorizer
     }
 
-    /// Flow control, which is told what flow schemas and priority levels there are.
+    /// Flow control. It has to be given the flow schemas and priority levels.
     pub fn flow(&self) -> &Arc<InFlightLimits> {
         &self.flow
     }
