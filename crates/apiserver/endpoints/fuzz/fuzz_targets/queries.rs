@@ -13,7 +13,7 @@ fuzz_target!(|text: &str| {
     let _ = query::decode(text);
     let query = Query::parse(text);
     let context = Arc::new(RequestContext::new("create", String::new()));
-    let _ = query::list_options(&query, false);
+    let _ = query::list_options(&query, false, true);
     let _ = query::write_options(&query, "CreateOptions", context.clone());
     let _ = query::patch_options(&query, true, context.clone());
     let _ = query::delete_options(&query, true, context.clone());

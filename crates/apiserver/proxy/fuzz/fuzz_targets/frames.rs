@@ -4,8 +4,8 @@
 
 use futures_util::FutureExt;
 use libfuzzer_sys::fuzz_target;
-use pintle_proxy::websocket::frames::{BUFFER_BYTES, Kind, open};
 use pintle_proxy::spdy::{Frame, Frames, PIECE_BYTES};
+use pintle_proxy::websocket::frames::{BUFFER_BYTES, Kind, open};
 use std::io::ErrorKind;
 use std::pin::Pin;
 use std::task::{Context, Poll};
